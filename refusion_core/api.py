@@ -1,0 +1,57 @@
+"""``decode``: from a checkpoint and a prompt to events. The one place where text meets the decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from .checkpoint import Checkpoint
+from .config import DecodeConfig, RecordConfig
+from .decoder import SlotDecoder
+from .errors import PromptError
+from .events import Event
+
+
+def decode(
+    checkpoint: Checkpoint,
+    *,
+    prompt: str | None = None,
+    prompt_ids: Iterable[int] | None = None,
+    config: DecodeConfig | None = None,
+    record: RecordConfig | None = RecordConfig(),  # noqa: B008 (frozen)
+    should_stop: Callable[[], bool] | None = None,
+) -> Iterator[Event]:
+    """Decode a prompt; yields events, the last one ``run_finished``.
+
+    prompt goes through the chat template; prompt_ids are used as they are. Give one of them.
+    record: None yields ``run_started`` and ``run_finished`` only and computes nothing for watching.
+    should_stop: asked before every forward; a stopped run still ends with ``run_finished``.
+
+    Raises PromptError at once when the prompt cannot be used.
+    """
+    if (prompt is None) == (prompt_ids is None):
+        given = {"prompt": prompt, "prompt_ids": prompt_ids}
+        raise PromptError("prompt", given, "is not one of two", "give prompt or prompt_ids")
+    ids = (
+        checkpoint.encode_prompt(prompt) if prompt_ids is None else checkpoint.check_ids(prompt_ids)
+    )
+    config = config or DecodeConfig()
+    longest = checkpoint.model.config.max_position_embeddings
+    if len(ids) + config.padded_length > longest:
+        raise PromptError(
+            "prompt and gen_length",
+            f"{len(ids)} + {config.padded_length} tokens",
+            f"exceed the model's {longest} positions",
+            "shorten the prompt or gen_length",
+        )
+    has_tokenizer = checkpoint.tokenizer is not None
+    return SlotDecoder(
+        checkpoint.model,
+        checkpoint.facts,
+        prompt_ids=ids,
+        config=config,
+        record=record,
+        describe=checkpoint.describe if has_tokenizer else None,
+        to_text=checkpoint.decode_text if has_tokenizer else None,
+        prompt_text=prompt,
+        should_stop=should_stop,
+    ).run()

@@ -1,0 +1,237 @@
+"""Settings of the decoder and of the model, checked when they are made. Knows no torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .errors import CheckpointError, ConfigError
+
+
+def _require_int(field: str, value: Any, minimum: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(
+            field, value, "is not a whole number", f"give a whole number of at least {minimum}"
+        )
+    if value < minimum:
+        raise ConfigError(field, value, "is too small", f"give at least {minimum}")
+
+
+def _require_number(field: str, value: Any, low: float, high: float) -> None:
+    inside = (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and low <= value <= high
+    )
+    if not inside:
+        span = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
+        raise ConfigError(field, value, "is out of range", f"give a number {span}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeConfig:
+    """What one decode is asked to do.
+
+    gen_length: response length in tokens; rounded up to fill every serial block with whole slots
+    slot_size: tokens per slot
+    serial_blocks: number of equal groups of slots, decoded one after the other
+    slot_threshold: a slot is chosen when its confidence is strictly above (0 to 1)
+    token_threshold: a drafted token passes when its probability is strictly above (0 to 1)
+    temperature: Gumbel noise on the plan's drafts; 0 is greedy
+    seed: of that noise
+
+    Raises ConfigError on an impossible setting.
+    """
+
+    gen_length: int = 128
+    slot_size: int = 8
+    serial_blocks: int = 2
+    slot_threshold: float = 0.6
+    token_threshold: float = 0.3
+    temperature: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _require_int("gen_length", self.gen_length, 1)
+        _require_int("slot_size", self.slot_size, 1)
+        _require_int("serial_blocks", self.serial_blocks, 1)
+        _require_int("seed", self.seed, 0)
+        if self.seed >= 2**63:
+            raise ConfigError("seed", self.seed, "is too large", "give less than 2**63")
+        _require_number("slot_threshold", self.slot_threshold, 0, 1)
+        _require_number("token_threshold", self.token_threshold, 0, 1)
+        _require_number("temperature", self.temperature, 0, math.inf)
+        whole_slots = math.ceil(self.gen_length / self.slot_size)
+        if self.serial_blocks > whole_slots:
+            raise ConfigError(
+                "serial_blocks",
+                self.serial_blocks,
+                f"leaves blocks of less than a slot ({self.gen_length} tokens are {whole_slots} "
+                f"slot(s) of {self.slot_size})",
+                f"give at most {whole_slots}, a longer gen_length or a smaller slot_size",
+            )
+
+    @property
+    def padded_length(self) -> int:
+        """Response length in tokens that is really decoded: whole slots in every block."""
+        unit = self.slot_size * self.serial_blocks
+        return math.ceil(self.gen_length / unit) * unit
+
+    @property
+    def slot_count(self) -> int:
+        """Slots in the response."""
+        return self.padded_length // self.slot_size
+
+    @property
+    def slots_per_block(self) -> int:
+        """Slots in one serial block."""
+        return self.slot_count // self.serial_blocks
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain values, in the order of the fields."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordConfig:
+    """What is written down beside the decisions; never changes what is decoded.
+
+    top_k: alternatives kept per proposal; 0 keeps none
+    dependency: "attention" measures it in every plan forward, None does not
+    """
+
+    top_k: int = 4
+    dependency: str | None = "attention"
+
+    def __post_init__(self) -> None:
+        _require_int("top_k", self.top_k, 0)
+        if self.dependency not in (None, "attention"):
+            raise ConfigError(
+                "dependency", self.dependency, "is no method", 'give "attention" or None'
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """Shape of a decoder-only transformer (Qwen3 block, or Llama block without QK-norm)."""
+
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    rms_norm_eps: float = 1e-6
+    rope_theta: float = 10000.0
+    max_position_embeddings: int = 4096
+    tie_word_embeddings: bool = False
+    attention_bias: bool = False
+    qk_norm: bool = True
+    mask_token_id: int | None = None
+    eos_token_id: int | None = None
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        for field in (
+            "vocab_size",
+            "hidden_size",
+            "intermediate_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "head_dim",
+            "max_position_embeddings",
+        ):
+            _require_int(field, getattr(self, field), 1)
+        if self.num_attention_heads % self.num_key_value_heads:
+            raise ConfigError(
+                "num_key_value_heads",
+                self.num_key_value_heads,
+                f"does not divide num_attention_heads = {self.num_attention_heads}",
+                "give a divisor",
+            )
+        if self.head_dim % 2:
+            raise ConfigError("head_dim", self.head_dim, "is odd", "rotary positions need pairs")
+        for field in ("mask_token_id", "eos_token_id"):
+            token_id = getattr(self, field)
+            if token_id is not None and not 0 <= token_id < self.vocab_size:
+                raise ConfigError(
+                    field,
+                    token_id,
+                    "is not in the vocabulary",
+                    f"give an id below vocab_size = {self.vocab_size}",
+                )
+
+    @classmethod
+    def from_hf(cls, raw: dict[str, Any]) -> ModelConfig:
+        """Read the contents of a Hugging Face ``config.json`` (model types qwen3 and llama).
+
+        Raises CheckpointError for architectures or options that would silently compute
+        something else here (scaled RoPE, sliding windows, other activations).
+        """
+        model_type = raw.get("model_type")
+        architecture = " ".join(raw.get("architectures") or [])
+        # ReFusion's public checkpoint is a Qwen3 whose config may carry a type of its own.
+        is_qwen3 = model_type in ("qwen3", "refusion") or "Qwen3ForCausalLM" in architecture
+        if not is_qwen3 and model_type != "llama":
+            raise CheckpointError(
+                "config.json model_type", model_type, "is not supported", "use qwen3 or llama"
+            )
+        if raw.get("hidden_act", "silu") != "silu":
+            raise CheckpointError(
+                "config.json hidden_act", raw["hidden_act"], "is not supported", "use silu"
+            )
+        if raw.get("mlp_bias"):
+            raise CheckpointError("config.json mlp_bias", True, "is not supported", "use false")
+        if raw.get("use_sliding_window"):
+            raise CheckpointError(
+                "config.json use_sliding_window", True, "is not supported", "use false"
+            )
+        # transformers 5 moved rope_theta and rope_scaling into rope_parameters.
+        rope = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
+        rope_type = rope.get("rope_type", rope.get("type", "default"))
+        if rope_type != "default":
+            raise CheckpointError(
+                "config.json rope_type", rope_type, "is not supported", "use plain RoPE (default)"
+            )
+        eos = raw.get("eos_token_id")
+        if isinstance(eos, list):
+            eos = eos[0] if eos else None
+        try:
+            return cls(
+                vocab_size=raw["vocab_size"],
+                hidden_size=raw["hidden_size"],
+                intermediate_size=raw["intermediate_size"],
+                num_hidden_layers=raw["num_hidden_layers"],
+                num_attention_heads=raw["num_attention_heads"],
+                num_key_value_heads=raw.get("num_key_value_heads") or raw["num_attention_heads"],
+                head_dim=raw.get("head_dim") or raw["hidden_size"] // raw["num_attention_heads"],
+                rms_norm_eps=raw.get("rms_norm_eps", 1e-6),
+                rope_theta=rope.get("rope_theta") or raw.get("rope_theta") or 10000.0,
+                max_position_embeddings=raw.get("max_position_embeddings", 4096),
+                tie_word_embeddings=bool(raw.get("tie_word_embeddings", False)),
+                attention_bias=bool(raw.get("attention_bias", False)),
+                qk_norm=is_qwen3,
+                mask_token_id=raw.get("mask_token_id"),
+                eos_token_id=eos,
+                dtype=raw.get("dtype") or raw.get("torch_dtype") or "float32",
+            )
+        except KeyError as missing:
+            raise CheckpointError(
+                f"config.json {missing.args[0]}", None, "is missing", "add it to config.json"
+            ) from None
+
+    def to_hf(self) -> dict[str, Any]:
+        """The contents of a Hugging Face ``config.json`` that :meth:`from_hf` reads back."""
+        raw = asdict(self)
+        qwen3 = raw.pop("qk_norm")
+        raw |= {
+            "model_type": "qwen3" if qwen3 else "llama",
+            "architectures": ["Qwen3ForCausalLM" if qwen3 else "LlamaForCausalLM"],
+            "hidden_act": "silu",
+            "rope_parameters": {"rope_type": "default", "rope_theta": raw.pop("rope_theta")},
+        }
+        return raw

@@ -1,0 +1,748 @@
+"""The ReFusion decoder: plan, verify, infill, commit, as a generator of events (paper, section 3.3).
+
+Parallel slots are groups of one flat forward over one cache, never rows of a copied one. Knows token ids only;
+every decision is a function of ``selection``. What is watched never changes what is decoded.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import selection
+from .config import DecodeConfig, RecordConfig
+from .dependency import AttentionMass
+from .events import (
+    SCHEMA_VERSION,
+    CacheState,
+    Commit,
+    CommittedSlot,
+    Dependency,
+    Event,
+    Forward,
+    InfilledSlot,
+    InfillRound,
+    ModelFacts,
+    Plan,
+    PlannedSlot,
+    RunFinished,
+    RunStarted,
+    Segment,
+    Settings,
+    TokenText,
+    VerifiedSlot,
+    Verify,
+    Vocabulary,
+)
+from .readout import Proposal, propose, token_probabilities
+from .trace import StatisticsFold
+
+Emits = Generator[Event, None, None]
+
+
+class Stopped(Exception):
+    """The listener asked the run to stop."""
+
+
+@dataclass
+class Draft:
+    """A remaining slot in a plan; ``tokens`` beyond the first are filled in when they are needed."""
+
+    slot: int
+    proposals: list[Proposal]
+    choice: selection.Choice | None = None
+
+    @property
+    def tokens(self) -> list[int]:
+        return [proposal.token for proposal in self.proposals]
+
+    @property
+    def confidence(self) -> float:
+        return self.proposals[0].probability
+
+
+@dataclass
+class Row:
+    """A chosen slot while it is infilled: ``run`` tokens are accepted, ``entries`` are their cache indexes."""
+
+    slot: int
+    tokens: list[int]
+    run: int
+    origins: list[str]
+    group: int
+    entries: list[int] = field(default_factory=list)
+    last_hidden: Tensor | None = None
+    ended_by_eos: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return self.ended_by_eos or self.run == len(self.tokens)
+
+
+class Recorder:
+    """Stamps events with order, time and place, adds the texts of new token ids, and folds statistics."""
+
+    def __init__(self, describe: Callable[[list[int]], list[TokenText]] | None) -> None:
+        self._describe = describe
+        self._known: set[int] = set()
+        self._fold = StatisticsFold()
+        self._start = time.perf_counter()
+        self._seq = 0
+        self.place: dict[str, int] = {}
+
+    def emit(self, kind: type[Event], *, ids: Sequence[int] = (), **values: Any) -> Emits:
+        """Yield the event, behind a Vocabulary event for those of ``ids`` that are new."""
+        yield from self.vocabulary(ids)
+        yield self._stamp(kind, **(self.place | values))
+
+    def vocabulary(self, ids: Sequence[int]) -> Emits:
+        """Yield the texts of the ids not yet told, if there are any and texts are known."""
+        new = list(dict.fromkeys(i for i in ids if i not in self._known))
+        if new and self._describe:
+            self._known.update(new)
+            yield self._stamp(Vocabulary, tokens=tuple(self._describe(new)))
+
+    def _stamp(self, kind: type[Event], **values: Any) -> Event:
+        event = kind(seq=self._seq, t=round(time.perf_counter() - self._start, 6), **values)
+        self._seq += 1
+        self._fold.add(event)
+        return event
+
+    def statistics(self):
+        """The figures so far."""
+        return self._fold.result()
+
+
+class SlotDecoder:
+    """One run. ``model`` needs ``feed``, ``logits`` and ``new_cache`` as in ``refusion_core.model``."""
+
+    def __init__(
+        self,
+        model: Any,
+        facts: ModelFacts,
+        *,
+        prompt_ids: list[int],
+        config: DecodeConfig,
+        record: RecordConfig | None,
+        describe: Callable[[list[int]], list[TokenText]] | None = None,
+        to_text: Callable[[list[int]], str] | None = None,
+        prompt_text: str | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        self.model, self.facts, self.config, self.record = model, facts, config, record
+        self.prompt_ids, self.prompt_text = prompt_ids, prompt_text
+        self.mask_id, self.eos_id = facts.mask_id, facts.eos_id
+        self._to_text, self._should_stop = to_text, should_stop
+        self._recorder = Recorder(describe if record else None)
+        self._cache = model.new_cache(len(prompt_ids) + config.padded_length)
+        self._tokens: list[int] = []  # committed response tokens, in commit order
+        self._positions: list[int] = []
+        self._owners: list[int] = []  # their slots
+        self._eos_slot: int | None = None
+        self._prompt_fed = False
+        self._forwards = 0
+        self._reused = self._computed = 0  # of the current iteration
+
+    # Coordinates
+
+    def _span(self, slot: int) -> range:
+        """Positions of a slot."""
+        start = len(self.prompt_ids) + slot * self.config.slot_size
+        return range(start, start + self.config.slot_size)
+
+    @property
+    def _committed(self) -> int:
+        """Entries of the cache that are final: the prompt (once fed) and the committed tokens."""
+        return self._prompt_fed * len(self.prompt_ids) + len(self._tokens)
+
+    # The run
+
+    def run(self) -> Emits:
+        """All events of the run; only the first and the last when nothing is recorded."""
+        for event in self._run():
+            if self.record or isinstance(event, (RunStarted, RunFinished)):
+                yield event
+
+    def _run(self) -> Emits:
+        yield from self._start()
+        stop_reason, error, failure = "length", None, None
+        try:
+            yield from self._blocks()
+            if self._eos_slot is not None:
+                stop_reason = "eos"
+        except Stopped:
+            stop_reason = "stopped"
+        except (
+            Exception
+        ) as problem:  # the run ends with a marked, readable trace; then it is raised
+            stop_reason, error, failure = "error", f"{type(problem).__name__}: {problem}", problem
+        yield from self._finish(stop_reason, error)
+        if failure is not None:
+            raise failure
+
+    def _start(self) -> Emits:
+        config, notices = self.config, []
+        if config.padded_length != config.gen_length:
+            notices.append(
+                f"gen_length {config.gen_length} was rounded up to {config.padded_length}: "
+                f"{config.serial_blocks} block(s) of {config.slots_per_block} slot(s) of "
+                f"{config.slot_size} tokens"
+            )
+        yield from self._recorder.emit(
+            RunStarted,
+            schema_version=SCHEMA_VERSION,
+            run_id=uuid.uuid4().hex[:12],
+            time=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            decoder="refusion",
+            model=self.facts,
+            settings=Settings(**config.to_dict()),
+            response_start=len(self.prompt_ids),
+            response_length=config.padded_length,
+            slot_count=config.slot_count,
+            prompt_ids=tuple(self.prompt_ids),
+            prompt_text=self.prompt_text,
+            notices=tuple(notices),
+        )
+        # The prompt's texts follow, since the run starts with run_started.
+        yield from self._recorder.vocabulary([*self.prompt_ids, self.mask_id, self.eos_id])
+
+    def _blocks(self) -> Emits:
+        iteration = 0
+        per_block = self.config.slots_per_block
+        for block in range(self.config.serial_blocks):
+            remaining = list(range(block * per_block, (block + 1) * per_block))
+            while remaining:
+                self._recorder.place = {"block": block, "iteration": iteration}
+                committed = yield from self._iterate(remaining)
+                end = self._eos_slot if self._eos_slot is not None else self.config.slot_count
+                remaining = [s for s in remaining if s not in committed and s < end]
+                iteration += 1
+            if self._eos_slot is not None:
+                break
+
+    def _iterate(self, remaining: list[int]) -> Generator[Event, None, list[int]]:
+        """One iteration; returns the slots it committed."""
+        self._reused = self._computed = 0
+        before = self._committed
+        drafts = yield from self._plan(remaining)
+        chosen = [draft for draft in drafts if draft.choice.chosen]
+        runs, prefix, outcome = yield from self._verify(chosen)
+        if outcome == "infill":
+            rows = yield from self._infill(chosen, runs)
+        else:
+            rows = self._prefix_rows(chosen, prefix)
+        yield from self._commit("infill" if outcome == "infill" else "prefix", rows, before)
+        return [row.slot for row in rows]
+
+    # Plan
+
+    def _plan(self, remaining: list[int]) -> Generator[Event, None, list[Draft]]:
+        size = self.config.slot_size
+        prompt = [] if self._prompt_fed else self.prompt_ids
+        positions = [p for slot in remaining for p in self._span(slot)]
+        segments = [Segment(kind="prompt", tokens=len(prompt))] if prompt else []
+        segments += [Segment(kind="mask", tokens=size, slot=slot) for slot in remaining]
+        watcher = self._attention_mass(remaining, len(prompt))
+        hidden = yield from self._forward(
+            "plan",
+            prompt + [self.mask_id] * len(positions),
+            list(range(len(prompt))) + positions,
+            segments,
+            watcher=watcher,
+        )
+        self._prompt_fed = True
+        self._cache.rewind(self._committed)
+        masks = hidden[len(prompt) :].unflatten(0, (len(remaining), size))  # [slots, S, D]
+        drafts = self._drafts(remaining, masks)
+        if self.record:
+            yield from self._emit_plan(drafts)
+            if watcher is not None:
+                yield from self._emit_dependency(remaining, watcher)
+        return drafts
+
+    def _drafts(self, remaining: list[int], masks: Tensor) -> list[Draft]:
+        """Drafts with their choices. Only first tokens decide, so unwatched runs read no more than those
+        and the tokens of the chosen slots."""
+        first = self._propose(masks[:, 0], [self._span(slot)[0] for slot in remaining])
+        drafts = [Draft(slot, [p]) for slot, p in zip(remaining, first, strict=True)]
+        confidences = [draft.confidence for draft in drafts]
+        choices = selection.choose_slots(confidences, self.config.slot_threshold)
+        for draft, choice in zip(drafts, choices, strict=True):
+            draft.choice = choice
+        needed = [i for i, draft in enumerate(drafts) if self.record or draft.choice.chosen]
+        rest = self._propose(
+            masks[needed, 1:].flatten(0, 1),
+            [p for i in needed for p in self._span(remaining[i])[1:]],
+        )
+        per_slot = self.config.slot_size - 1
+        for place, i in enumerate(needed):
+            drafts[i].proposals += rest[place * per_slot : (place + 1) * per_slot]
+        return drafts
+
+    def _propose(
+        self, hidden: Tensor, positions: list[int], *, noisy: bool = True
+    ) -> list[Proposal]:
+        return propose(
+            self.model,
+            hidden,
+            mask_id=self.mask_id,
+            top_k=self.record.top_k if self.record else 0,
+            temperature=self.config.temperature if noisy else 0.0,
+            seed=self.config.seed,
+            iteration=self._recorder.place["iteration"],
+            positions=positions,
+        )
+
+    def _emit_plan(self, drafts: list[Draft]) -> Emits:
+        slots = []
+        for draft in drafts:
+            watched = draft.proposals if draft.choice.chosen else draft.proposals[:1]
+            slots.append(
+                PlannedSlot(
+                    slot=draft.slot,
+                    confidence=draft.confidence,
+                    margin=round(draft.confidence - self.config.slot_threshold, 9),
+                    rank=draft.choice.rank,
+                    chosen=draft.choice.chosen,
+                    reason=draft.choice.reason,
+                    tokens=tuple(draft.tokens),
+                    probabilities=tuple(p.probability for p in draft.proposals),
+                    alternatives=tuple(p.alternatives for p in watched),
+                    mask_offsets=tuple(i for i, p in enumerate(draft.proposals) if p.over_mask),
+                )
+            )
+        yield from self._recorder.emit(
+            Plan,
+            ids=[token for slot in slots for token in _ids_of(slot)],
+            forward=self._forwards - 1,
+            slots=tuple(slots),
+            chosen_slots=tuple(slot.slot for slot in slots if slot.chosen),
+        )
+
+    # Verify
+
+    def _verify(self, chosen: list[Draft]) -> Generator[Event, None, tuple[list[int], int, str]]:
+        """Returns each chosen slot's own accepted run, the accepted prefix, and the outcome."""
+        size, threshold = self.config.slot_size, self.config.token_threshold
+        hidden = yield from self._forward(
+            "verify",
+            [token for draft in chosen for token in draft.tokens],
+            [p for draft in chosen for p in self._span(draft.slot)],
+            [Segment(kind="draft", tokens=size, slot=draft.slot) for draft in chosen],
+        )
+        shifted = hidden.unflatten(0, (len(chosen), size))[:, :-1].flatten(0, 1)
+        wanted = [token for draft in chosen for token in draft.tokens[1:]]
+        flat = token_probabilities(self.model, shifted, wanted)
+        probabilities = [
+            [draft.confidence, *flat[i * (size - 1) : (i + 1) * (size - 1)]]
+            for i, draft in enumerate(chosen)
+        ]
+        runs = [selection.accepted_run(p, threshold) for p in probabilities]
+        prefix = selection.accepted_prefix(runs, size)
+        flat_tokens = [token for draft in chosen for token in draft.tokens]
+        if selection.end_at_eos(flat_tokens, prefix, self.eos_id) is not None:
+            outcome = "eos"
+        else:
+            outcome = "prefix" if prefix >= size else "infill"
+        if self.record:
+            yield from self._emit_verify(chosen, probabilities, runs, prefix, outcome)
+        return runs, prefix, outcome
+
+    def _emit_verify(
+        self,
+        chosen: list[Draft],
+        probabilities: list[list[float]],
+        runs: list[int],
+        prefix: int,
+        outcome: str,
+    ) -> Emits:
+        size = self.config.slot_size
+        committed = {row.slot for row in self._prefix_rows(chosen, prefix)}
+        slots = []
+        for draft, chances, run in zip(chosen, probabilities, runs, strict=True):
+            if outcome == "infill":
+                fate = "infill"
+            elif draft.slot in committed:
+                fate = "committed"
+            else:
+                fate = "dropped" if outcome == "eos" else "returned"
+            slots.append(
+                VerifiedSlot(
+                    slot=draft.slot,
+                    tokens=tuple(draft.tokens),
+                    probabilities=tuple(chances),
+                    statuses=("first", *_statuses(run - 1, size - 1)),
+                    accepted_run=run,
+                    outcome=fate,
+                )
+            )
+        yield from self._recorder.emit(
+            Verify,
+            forward=self._forwards - 1,
+            slots=tuple(slots),
+            accepted_prefix=prefix,
+            outcome=outcome,
+        )
+
+    def _prefix_rows(self, chosen: list[Draft], prefix: int) -> list[Row]:
+        """The slots that the accepted prefix commits: whole ones, or all up to the first eos in it.
+
+        Their entries are those of the verify forward, right behind the committed ones.
+        """
+        size, rows, at = self.config.slot_size, [], self._committed
+        for draft in chosen:
+            run = min(prefix, size)
+            end = selection.end_at_eos(draft.tokens, run, self.eos_id)
+            if end is None and run < size:
+                break
+            row = Row(
+                slot=draft.slot,
+                tokens=draft.tokens,
+                run=end or size,
+                origins=["plan"] + ["verified"] * (size - 1),
+                group=0,
+                entries=list(range(at, at + (end or size))),
+                ended_by_eos=end is not None,
+            )
+            rows.append(row)
+            if row.ended_by_eos:
+                break
+            prefix, at = prefix - size, at + size
+        return rows
+
+    # Infill
+
+    def _infill(self, chosen: list[Draft], runs: list[int]) -> Generator[Event, None, list[Row]]:
+        """Predict-and-verify rounds of all chosen slots; returns those that survive eos, complete."""
+        size = self.config.slot_size
+        self._cache.rewind(self._committed)  # what verify computed saw the other slots
+        rows = [
+            Row(
+                slot=draft.slot,
+                tokens=list(draft.tokens),
+                run=run,
+                origins=["plan"] + ["verified"] * (size - 1),
+                group=place + 1,
+            )
+            for place, (draft, run) in enumerate(zip(chosen, runs, strict=True))
+        ]
+        rows = self._cut_at_eos(rows)
+        number = 0
+        while not all(row.complete for row in rows):
+            self._recorder.place["round"] = number
+            rows = yield from self._infill_round(rows, first=number == 0)
+            number += 1
+        del self._recorder.place["round"]
+        return rows
+
+    def _cut_at_eos(self, rows: list[Row]) -> list[Row]:
+        """End the first slot that accepted eos there, and drop the chosen slots behind it."""
+        for place, row in enumerate(rows):
+            end = selection.end_at_eos(row.tokens, row.run, self.eos_id)
+            if end is not None:
+                row.run, row.ended_by_eos = end, True
+                row.entries = row.entries[:end]
+                return rows[: place + 1]
+        return rows
+
+    def _infill_round(self, rows: list[Row], *, first: bool) -> Generator[Event, None, list[Row]]:
+        active = [row for row in rows if not row.complete]
+        before = {row.slot: row.run for row in active}
+        proposals = yield from self._infill_predict(rows, active, first=first)
+        predict_forward = self._forwards - 1
+        verified, forced = yield from self._infill_verify(rows, active)
+        survivors = self._cut_at_eos(rows)
+        if self.record:
+            slots = [
+                self._infilled_slot(
+                    row,
+                    before[row.slot],
+                    proposals[row.slot],
+                    verified[row.slot],
+                    forced[row.slot],
+                    dropped=row not in survivors,
+                )
+                for row in active
+            ]
+            waiting = [row for row in survivors if not row.complete]
+            yield from self._recorder.emit(
+                InfillRound,
+                ids=[token for slot in slots for token in _ids_of(slot)],
+                forward=self._forwards - 1,
+                slots=tuple(slots),
+                predict_forward=predict_forward,
+                verify_forward=self._forwards - 1,
+                straggler=min(waiting, key=lambda row: row.run).slot if waiting else None,
+            )
+        return survivors
+
+    def _infill_predict(
+        self, rows: list[Row], active: list[Row], *, first: bool
+    ) -> Generator[Event, None, dict[int, list[Proposal]]]:
+        """Fill the masks behind every accepted run.
+
+        In the first round the accepted runs are fed too, since each slot must now see only itself; their
+        entries stay. They go in front, so that the masks can be dropped from the end.
+        """
+        size = self.config.slot_size
+        known = rows if first else []
+        ids, positions, groups, segments = [], [], [], []
+        for kind, feed in (("draft", known), ("mask", active)):
+            for row in feed:
+                span = range(row.run) if kind == "draft" else range(row.run, size)
+                ids += [row.tokens[o] if kind == "draft" else self.mask_id for o in span]
+                positions += [self._span(row.slot)[o] for o in span]
+                groups += [row.group] * len(span)
+                segments.append(
+                    Segment(kind=kind, tokens=len(span), slot=row.slot, group=row.group)
+                )
+        at = self._cache.length
+        hidden = yield from self._forward("infill_predict", ids, positions, segments, groups)
+        fed = 0
+        for row in known:
+            row.entries = list(range(at + fed, at + fed + row.run))
+            fed += row.run
+            row.last_hidden = hidden[fed - 1]
+        self._cache.rewind(at + fed)
+        proposals = self._propose(hidden[fed:], positions[fed:], noisy=False)
+        result: dict[int, list[Proposal]] = {}
+        for row in active:
+            count = size - row.run
+            result[row.slot], proposals = proposals[:count], proposals[count:]
+            row.tokens[row.run :] = [proposal.token for proposal in result[row.slot]]
+        return result
+
+    def _infill_verify(
+        self, rows: list[Row], active: list[Row]
+    ) -> Generator[Event, None, tuple[dict[int, list[float]], dict[int, bool]]]:
+        """Verify the filled tokens and grow the runs; only entries of accepted tokens stay.
+
+        The first filled token is judged by the hidden state of the last accepted one, which an earlier
+        forward left.
+        """
+        size = self.config.slot_size
+        fills = [row.tokens[row.run :] for row in active]
+        at = self._cache.length
+        hidden = yield from self._forward(
+            "infill_verify",
+            [token for fill in fills for token in fill],
+            [p for row in active for p in self._span(row.slot)[row.run :]],
+            [
+                Segment(kind="draft", tokens=size - row.run, slot=row.slot, group=row.group)
+                for row in active
+            ],
+            [row.group for row in active for _ in range(row.run, size)],
+        )
+        verified: dict[int, list[float]] = {}
+        forced: dict[int, bool] = {}
+        for row, fill in zip(active, fills, strict=True):
+            own, hidden = hidden[: len(fill)], hidden[len(fill) :]  # [len(fill), D]
+            judges = torch.cat((row.last_hidden[None], own[:-1]))
+            chances = token_probabilities(self.model, judges, fill)
+            grown, was_forced = selection.grow_run(row.run, chances, self.config.token_threshold)
+            added = grown - row.run
+            row.origins[row.run :] = ["infill"] * (size - row.run)
+            if was_forced:
+                row.origins[row.run] = "forced"
+            row.entries += range(at, at + added)
+            row.last_hidden = own[added - 1]
+            row.run = grown
+            verified[row.slot], forced[row.slot] = chances, was_forced
+            at += len(fill)
+        self._keep([row.entries for row in rows], into=rows)
+        return verified, forced
+
+    def _keep(self, entries: list[list[int]], *, into: list[Row]) -> None:
+        """Keep the committed entries and these, slot after slot, and note where they went."""
+        at = self._committed
+        self._cache.keep([*range(at), *(index for slot in entries for index in slot)])
+        for row in into:
+            row.entries = list(range(at, at + len(row.entries)))
+            at += len(row.entries)
+
+    def _infilled_slot(
+        self,
+        row: Row,
+        before: int,
+        proposals: list[Proposal],
+        verified: list[float],
+        forced: bool,
+        *,
+        dropped: bool,
+    ) -> InfilledSlot:
+        grown = selection.grow_run(before, verified, self.config.token_threshold)[0] - before
+        statuses = _statuses(grown, len(proposals))
+        return InfilledSlot(
+            slot=row.slot,
+            run_before=before,
+            run_after=row.run,
+            tokens=tuple(row.tokens),
+            predicted=tuple(p.probability for p in proposals),
+            verified=tuple(verified),
+            statuses=("forced", *statuses[1:]) if forced else statuses,
+            complete=row.complete,
+            ended_by_eos=row.ended_by_eos,
+            dropped=dropped,
+            alternatives=tuple(p.alternatives for p in proposals),
+            mask_offsets=tuple(before + i for i, p in enumerate(proposals) if p.over_mask),
+        )
+
+    # Commit
+
+    def _commit(self, branch: str, rows: list[Row], before: int) -> Emits:
+        self._keep([row.entries[: row.run] for row in rows], into=rows)
+        self._cache.commit()
+        slots = []
+        for row in rows:
+            positions = self._span(row.slot)[: row.run]
+            self._tokens += row.tokens[: row.run]
+            self._positions += positions
+            self._owners += [row.slot] * row.run
+            slots.append(
+                CommittedSlot(
+                    slot=row.slot,
+                    tokens=tuple(row.tokens[: row.run]),
+                    positions=tuple(positions),
+                    cache_indexes=tuple(row.entries),
+                    origins=tuple(row.origins[: row.run]),
+                )
+            )
+        dropped, eos_position = self._drop_after_eos(rows)
+        yield from self._recorder.emit(
+            Commit,
+            branch=branch,
+            slots=tuple(slots),
+            dropped_slots=dropped,
+            eos_position=eos_position,
+        )
+        kept = self._cache.length - before
+        yield from self._recorder.emit(
+            CacheState,
+            length=self._cache.length,
+            reused=self._reused,
+            computed=self._computed,
+            discarded=self._computed - kept,
+            kept=kept,
+            bytes=self._cache.length * self._cache.bytes_per_entry,
+        )
+
+    def _drop_after_eos(self, rows: list[Row]) -> tuple[tuple[int, ...], int | None]:
+        """The slots that an eos committed just now ends, and its position."""
+        if not rows[-1].ended_by_eos:
+            return (), None
+        end = self._eos_slot if self._eos_slot is not None else self.config.slot_count
+        self._eos_slot = rows[-1].slot
+        gone = range(self._eos_slot + 1, end)
+        dropped = tuple(slot for slot in gone if slot not in self._owners)
+        return dropped, self._span(self._eos_slot)[rows[-1].run - 1]
+
+    # Forwards and other events
+
+    def _forward(
+        self,
+        phase: str,
+        ids: list[int],
+        positions: list[int],
+        segments: list[Segment],
+        groups: list[int] | None = None,
+        watcher: AttentionMass | None = None,
+    ) -> Generator[Event, None, Tensor]:
+        """One forward of the model, with its event; returns the hidden states [T, hidden_size]."""
+        if self._should_stop is not None and self._should_stop():
+            raise Stopped
+        hits = self._cache.length
+        start = time.perf_counter()
+        hidden = self.model.feed(ids, positions, self._cache, groups, watcher)
+        if hidden.is_cuda:
+            torch.cuda.synchronize(hidden.device)
+        seconds = time.perf_counter() - start
+        self._reused += hits
+        self._computed += len(ids)
+        yield from self._recorder.emit(
+            Forward,
+            forward=self._forwards,
+            phase=phase,
+            segments=tuple(segments),
+            tokens_computed=len(ids),
+            cache_hits=hits,
+            groups=len(set(groups)) if groups else 1,
+            seconds=round(seconds, 6),
+        )
+        self._forwards += 1
+        return hidden
+
+    def _attention_mass(self, remaining: list[int], prompt_length: int) -> AttentionMass | None:
+        """A watcher for the plan forward: rows are the remaining slots; columns the prompt, then the
+        committed slots and the remaining ones in position order."""
+        if self.record is None or self.record.dependency != "attention":
+            return None
+        size = self.config.slot_size
+        columns = self._dependency_columns(remaining)
+        place = {slot: index + 1 for index, slot in enumerate(columns)}
+        fed = [place[slot] for slot in remaining for _ in range(size)]
+        owners = [place[slot] for slot in self._owners]
+        return AttentionMass(
+            query_rows=[-1] * prompt_length
+            + [r for r in range(len(remaining)) for _ in range(size)],
+            key_columns=[0] * len(self.prompt_ids) + owners + fed,
+            rows=len(remaining),
+            columns=len(columns) + 1,
+        )
+
+    def _dependency_columns(self, remaining: list[int]) -> list[int]:
+        return sorted({*self._owners, *remaining})
+
+    def _emit_dependency(self, remaining: list[int], watcher: AttentionMass) -> Emits:
+        rows = [[round(value, 5) for value in row] for row in watcher.matrix().tolist()]
+        yield from self._recorder.emit(
+            Dependency,
+            forward=self._forwards - 1,
+            method="attention",
+            rows=tuple(remaining),
+            columns=tuple(self._dependency_columns(remaining)),
+            matrix=tuple(tuple(row[1:]) for row in rows),
+            prompt=tuple(row[0] for row in rows),
+        )
+
+    def _finish(self, stop_reason: str, error: str | None) -> Emits:
+        by_position = sorted(zip(self._positions, self._tokens, strict=True))
+        end = selection.text_end(self._tokens, self._positions, self.eos_id)
+        shown = [token for position, token in by_position if end is None or position < end]
+        self._recorder.place = {}
+        yield from self._recorder.emit(
+            RunFinished,
+            stop_reason=stop_reason,
+            output_ids=(*self.prompt_ids, *(token for _, token in by_position)),
+            output_positions=(
+                *range(len(self.prompt_ids)),
+                *(position for position, _ in by_position),
+            ),
+            text=self._to_text(shown) if self._to_text else None,
+            stats=self._recorder.statistics(),
+            error=error,
+        )
+
+
+def _statuses(accepted: int, total: int) -> tuple[str, ...]:
+    """Accepted tokens, the one that broke the run, and those behind it."""
+    broken = min(1, total - accepted)
+    return (
+        *["accepted"] * accepted,
+        *["rejected"] * broken,
+        *["behind"] * (total - accepted - broken),
+    )
+
+
+def _ids_of(slot: PlannedSlot | InfilledSlot) -> Iterator[int]:
+    """Token ids that an event shows for a slot."""
+    yield from slot.tokens
+    for alternatives in slot.alternatives:
+        for token, _ in alternatives:
+            yield token
