@@ -1,0 +1,200 @@
+"""The command line: ``python -m refusion_core COMMAND``. Bad input ends with one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+from rich.table import Table
+
+from .config import DecodeConfig, RecordConfig
+from .errors import PromptError, RefusionError
+from .events import Commit, Event, RunFinished, RunStarted, Statistics, dump_event
+from .trace import Trace, read_trace
+from .training.command import train
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+app = typer.Typer(
+    help="ReFusion decoding, instrumented.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("train")(train)
+
+_DEFAULTS = DecodeConfig()
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+TraceFile = Annotated[Path, typer.Argument(help="A .trace.jsonl file.")]
+
+
+@app.command("decode")
+def decode_command(
+    model: Annotated[str, typer.Option(help='"bundled", a folder, or a hub id.')] = "bundled",
+    prompt: Annotated[str | None, typer.Option(help="Text, put into the chat template.")] = None,
+    prompt_ids: Annotated[
+        str | None, typer.Option(help="Token ids as they are, separated by commas.")
+    ] = None,
+    gen_length: Annotated[
+        int, typer.Option(help="Response length in tokens.")
+    ] = _DEFAULTS.gen_length,
+    slot_size: Annotated[int, typer.Option(help="Tokens per slot.")] = _DEFAULTS.slot_size,
+    serial_blocks: Annotated[
+        int, typer.Option(help="Groups of slots decoded in turn.")
+    ] = _DEFAULTS.serial_blocks,
+    slot_threshold: Annotated[
+        float, typer.Option(help="Choose slots with a confidence above this.")
+    ] = _DEFAULTS.slot_threshold,
+    token_threshold: Annotated[
+        float, typer.Option(help="Accept tokens with a probability above this.")
+    ] = _DEFAULTS.token_threshold,
+    temperature: Annotated[
+        float, typer.Option(help="Noise on the plan's drafts; 0 is greedy.")
+    ] = _DEFAULTS.temperature,
+    seed: Annotated[int, typer.Option(help="Seed of that noise.")] = _DEFAULTS.seed,
+    device: Annotated[str, typer.Option(help='"auto" or a torch device.')] = "auto",
+    dtype: Annotated[str, typer.Option(help='"auto", float32, float16 or bfloat16.')] = "auto",
+    mask_token_id: Annotated[
+        int | None, typer.Option(help="For checkpoints whose config.json does not name it.")
+    ] = None,
+    trace: Annotated[Path | None, typer.Option(help="Write the events to this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Decode a prompt and print the text."""
+    config = DecodeConfig(
+        gen_length=gen_length,
+        slot_size=slot_size,
+        serial_blocks=serial_blocks,
+        slot_threshold=slot_threshold,
+        token_threshold=token_threshold,
+        temperature=temperature,
+        seed=seed,
+    )
+    ids = None if prompt_ids is None else _parse_ids(prompt_ids)
+    if (prompt is None) == (ids is None):
+        raise PromptError("--prompt", prompt, "is not one of two", "give --prompt or --prompt-ids")
+
+    from . import decode, load_checkpoint
+
+    checkpoint = load_checkpoint(model, device=device, dtype=dtype, mask_token_id=mask_token_id)
+    # Without a file the events only move the progress bar, so nothing else is measured for them.
+    record = RecordConfig() if trace else RecordConfig(top_k=0, dependency=None)
+    events = decode(checkpoint, prompt=prompt, prompt_ids=ids, config=config, record=record)
+    if trace:
+        with _open_for_writing(trace) as file:
+            finished = _consume(_written(events, file))
+    else:
+        finished = _consume(events)
+    if as_json:
+        typer.echo(dump_event(finished))
+        return
+    ids_text = " ".join(map(str, finished.output_ids))
+    typer.echo(finished.text if finished.text is not None else ids_text)
+    typer.echo(_one_line(finished), err=True)
+
+
+@app.command("summarize")
+def summarize_command(file: TraceFile, as_json: Json = False) -> None:
+    """Print the figures of a recorded run."""
+    trace = read_trace(file)
+    finished = trace.finished
+    if as_json:
+        typer.echo(json.dumps(_summary(trace), ensure_ascii=False))
+        return
+    table = Table(title=file.name, show_header=False)
+    for name, value in _summary(trace).items():
+        table.add_row(name, json.dumps(value) if isinstance(value, dict) else str(value))
+    Console().print(table)
+    if finished is not None and finished.text is not None:
+        typer.echo(finished.text)
+
+
+@app.command("validate")
+def validate_command(file: TraceFile) -> None:
+    """Check a trace file; exit code 2 and the line and field if it is damaged."""
+    trace = read_trace(file)
+    state = "complete" if trace.finished else "partial: it has no run_finished"
+    typer.echo(f"{file}: valid, {len(trace)} events, {state}")
+
+
+def _summary(trace: Trace) -> dict[str, object]:
+    started, finished = trace.started, trace.finished
+    statistics: Statistics = trace.statistics
+    return {
+        "run_id": started.run_id,
+        "model": started.model.name,
+        "decoder": started.decoder,
+        "prompt_tokens": len(started.prompt_ids),
+        "response_length": started.response_length,
+        "events": len(trace),
+        "stop_reason": finished.stop_reason if finished else "none: the trace is partial",
+    } | {name: getattr(statistics, name) for name in statistics.__dataclass_fields__}
+
+
+def _parse_ids(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise PromptError("--prompt-ids", text, "are not numbers", "give e.g. 1,2,3") from None
+
+
+def _open_for_writing(path: Path) -> TextIO:
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as problem:
+        raise PromptError(
+            "--trace", str(path), f"cannot be written ({problem.strerror})", "check the folder"
+        ) from None
+
+
+def _written(events: Iterator[Event], file: TextIO) -> Iterator[Event]:
+    for event in events:
+        file.write(dump_event(event) + "\n")
+        yield event
+
+
+def _consume(events: Iterator[Event]) -> RunFinished:
+    """Run to the end with a progress bar on the terminal; returns the last event."""
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("tokens", total=None)
+        for event in events:
+            if isinstance(event, RunStarted):
+                bar.update(task, total=event.response_length)
+            elif isinstance(event, Commit):
+                bar.advance(task, sum(len(slot.tokens) for slot in event.slots))
+    return event
+
+
+def _one_line(finished: RunFinished) -> str:
+    stats = finished.stats
+    return (
+        f"[{finished.stop_reason}] {stats.committed_tokens} tokens in {stats.forwards} forwards "
+        f"({stats.tokens_per_forward:.2f} per forward), {stats.iterations} iterations, "
+        f"cache hit rate {stats.cache_hit_rate:.0%}"
+    )
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except RefusionError as problem:
+        Console(stderr=True, soft_wrap=True).print(
+            f"error: {problem}", markup=False, highlight=False
+        )
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
