@@ -26,6 +26,7 @@ from refusion_core.trace import fold_statistics
 from tests.fakes import EOS, FACTS, GOLDEN, MASK, RecomputingModel, RuleModel, plain_texts
 
 PROMPT = [9, 8, 7]
+WATCHED = RecordConfig(dependency=None)
 TARGET = {p: 3 + (p * 5) % 12 for p in range(64)}  # never pad, eos or mask
 
 
@@ -45,7 +46,7 @@ def run(
     model,
     *,
     prompt=PROMPT,
-    record=RecordConfig(dependency=None),
+    record=WATCHED,
     stop=None,
     to_text=None,
     **settings,

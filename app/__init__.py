@@ -1,0 +1,1 @@
+"""The user interface. Imports refusion_core; nothing there imports this."""

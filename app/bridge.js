@@ -1,0 +1,141 @@
+// Between Gradio and the player: takes the messages of the Python side, fetches the events of a run,
+// and gives the buttons of the page something to call. Draws nothing.
+(function () {
+  "use strict";
+
+  const RUN_KEY = "refusion.run";
+  const MAX_FILE_MB = 100;
+  const MAX_CHECKED_MB = 20; // larger files are only checked by the player itself
+  let player, server, run = null, mountPoint;
+
+  const chinese = () => navigator.language.toLowerCase().startsWith("zh");
+  const say = (en, zh) => (chinese() ? zh : en);
+
+  function setLive(live) {
+    document.body.classList.toggle("refusion-live", live);
+  }
+
+  /** Follow a run from event number `have` on, until it is done or another one takes its place. */
+  async function follow(id) {
+    run = id;
+    sessionStorage.setItem(RUN_KEY, id);
+    setLive(true);
+    let have = 0;
+    let failures = 0;
+    while (run === id) {
+      let answer;
+      try {
+        answer = await server.poll(id, have);
+        failures = 0;
+      } catch (problem) {
+        if (++failures < 5) {
+          await new Promise((done) => setTimeout(done, 300 * failures));
+          continue;
+        }
+        answer = { lines: [], done: true, error: say("the server does not answer", "服务器没有响应") };
+      }
+      if (run !== id) return;
+      if (answer.lines.length) player.push(answer.lines.join("\n"));
+      have += answer.lines.length;
+      mountPoint.dataset.ahead = answer.ahead;
+      if (answer.done) {
+        player.finish(answer.error ? { error: answer.error } : {});
+        break;
+      }
+    }
+    if (run === id) leave();
+  }
+
+  function leave() {
+    run = null;
+    setLive(false);
+  }
+
+  async function resume() {
+    const id = sessionStorage.getItem(RUN_KEY);
+    if (!id) return false;
+    const answer = await server.poll(id, 0);
+    if (answer.error === "unknown_run") return false;
+    player.begin({ label: say("this run", "本次运行") });
+    follow(id);
+    return true;
+  }
+
+  function show(text, label) {
+    leave();
+    sessionStorage.removeItem(RUN_KEY);
+    player.load(text, { label });
+  }
+
+  function save() {
+    const text = player.text();
+    if (!text) return;
+    const id = JSON.parse(text.slice(0, text.indexOf("\n"))).run_id;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }));
+    link.download = `refusion-${id.replace(/[^\w-]/g, "")}.trace.jsonl`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  function open() {
+    const input = document.createElement("input");
+    input.type = "file";
+    input.accept = ".jsonl,.json,.txt";
+    input.className = "refusion-file";
+    input.style.display = "none";
+    input.onchange = async () => {
+      const file = input.files[0];
+      input.remove();
+      if (file) await openFile(file);
+    };
+    document.body.append(input);
+    input.click();
+  }
+
+  async function openFile(file) {
+    const megabytes = file.size / 2 ** 20;
+    if (megabytes > MAX_FILE_MB) {
+      player.fail(say(
+        `${file.name} has ${megabytes.toFixed(0)} MB, the limit is ${MAX_FILE_MB} MB; record a shorter run`,
+        `${file.name} 有 ${megabytes.toFixed(0)} MB，上限为 ${MAX_FILE_MB} MB；请录制更短的运行`,
+      ));
+      return;
+    }
+    const text = await file.text();
+    show(text, file.name);
+    if (megabytes <= MAX_CHECKED_MB) {
+      const problem = await server.check(text);
+      if (problem) player.fail(problem);
+    }
+  }
+
+  async function example(name) {
+    if (name) show(await server.example(name), name);
+  }
+
+  function mount(element, props, watch, serverFunctions) {
+    server = serverFunctions;
+    mountPoint = element.querySelector(".refusion-mount");
+    player = window.RefusionPlayer.mount(mountPoint, {
+      autoplay: true,
+      lang: chinese() ? "zh" : "en",
+    });
+    window.refusion = {
+      player, save, open, openFile, example,
+      stop: () => { if (run) server.stop(run); },
+    };
+    watch("value", () => {
+      if (!props.value) return;
+      const message = JSON.parse(props.value);
+      player.begin({ label: message.prompt });
+      follow(message.run);
+    });
+    resume().catch(() => false).then((resumed) => {
+      const first = window.refusionFirstExample;
+      if (!resumed && first.trace) player.load(first.trace, { label: first.name });
+    });
+  }
+
+  window.RefusionBridge = { mount };
+})();

@@ -1,0 +1,42 @@
+"""The app's own texts in English and Chinese; the page takes the browser's language."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+_TEXTS = {
+    "prompt": ("Prompt", "提示词"),
+    "prompt_placeholder": (
+        "Ask for a small Python function, a sum step by step, or JSON from a sentence",
+        "让模型写一个小的 Python 函数、分步计算，或把一句话转成 JSON",
+    ),
+    "run": ("Run", "运行"),
+    "stop": ("Stop", "停止"),
+    "recorded": ("Recorded examples", "已录制的示例"),
+    "prompts": ("Prompts to try", "可以试试的提示词"),
+    "settings": ("Decode settings", "解码设置"),
+    "preset": ("Preset", "预设"),
+    "gen_length": ("Response length (tokens)", "回答长度（token）"),
+    "gen_length_info": ("Rounded up to whole slots in every block", "向上取整到每块整数个槽"),
+    "slot_size": ("Slot size (tokens)", "槽大小（token）"),
+    "serial_blocks": ("Serial blocks", "串行块数"),
+    "serial_blocks_info": ("Decoded one after the other", "逐块依次解码"),
+    "slot_threshold": ("Slot threshold", "槽阈值"),
+    "slot_threshold_info": ("Choose slots with a confidence above it", "选择置信度高于它的槽"),
+    "token_threshold": ("Token threshold", "token 阈值"),
+    "token_threshold_info": ("Accept tokens with a probability above it", "接受概率高于它的 token"),
+    "temperature": ("Temperature", "温度"),
+    "temperature_info": ("Noise on the plan's drafts; 0 is greedy", "规划草稿上的噪声；0 为贪心"),
+    "seed": ("Seed", "随机种子"),
+    "save": ("Save trace", "保存轨迹"),
+    "open": ("Open trace", "打开轨迹"),
+}
+
+
+def translations() -> gr.I18n:
+    """The tables that Gradio sends to the page."""
+    return gr.I18n(
+        en={key: english for key, (english, _) in _TEXTS.items()},
+        zh={key: chinese for key, (_, chinese) in _TEXTS.items()},
+        **{"zh-CN": {key: chinese for key, (_, chinese) in _TEXTS.items()}},
+    )

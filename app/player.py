@@ -1,0 +1,70 @@
+"""Puts the player of assets/player into a Gradio page. Decides nothing about what it shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import gradio as gr
+
+from refusion_core.errors import TraceError
+from refusion_core.trace import TRACE_SUFFIX, parse_trace
+
+_ROOT = Path(__file__).resolve().parent.parent
+PLAYER = _ROOT / "assets" / "player"
+TRACES = _ROOT / "assets" / "traces"
+_BRIDGE = Path(__file__).with_name("bridge.js")
+
+
+def example_names() -> list[str]:
+    """Names of the recorded examples, in the order in which they are offered."""
+    return sorted(path.name.removesuffix(TRACE_SUFFIX) for path in TRACES.glob(f"*{TRACE_SUFFIX}"))
+
+
+def example_text(name: str) -> str:
+    """The trace of a recorded example. Raises TraceError for a name that is none."""
+    if name not in example_names():
+        raise TraceError(
+            "example", name, "is not recorded", f"give one of {', '.join(example_names())}"
+        )
+    return (TRACES / f"{name}{TRACE_SUFFIX}").read_text(encoding="utf-8")
+
+
+def check_trace(text: str) -> str | None:
+    """What is wrong with a trace, naming line and field, or None."""
+    try:
+        parse_trace(text)
+    except TraceError as problem:
+        return str(problem)
+    return None
+
+
+def _inline_json(value: object) -> str:
+    """JSON that can stand inside a script element."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def page_head(first_example: str | None) -> str:
+    """Style and scripts of the page, with the example that plays first, so that nothing else is fetched."""
+    trace = example_text(first_example) if first_example else None
+    first = {"name": first_example, "trace": trace}
+    style = (PLAYER / "player.css").read_text(encoding="utf-8")
+    scripts = [
+        (PLAYER / "player.js").read_text(encoding="utf-8"),
+        _BRIDGE.read_text(encoding="utf-8"),
+        f"window.refusionFirstExample = {_inline_json(first)};",
+    ]
+    return f"<style>{style}</style>" + "".join(f"<script>{script}</script>" for script in scripts)
+
+
+def player_component(server_functions: list[Callable]) -> gr.HTML:
+    """The one mounted player. Its value is a JSON message for app/bridge.js, never HTML."""
+    return gr.HTML(
+        value="",
+        html_template='<div class="refusion-mount"></div>',
+        js_on_load="window.RefusionBridge.mount(element, props, watch, server);",
+        apply_default_css=False,
+        server_functions=server_functions,
+        elem_id="player",
+    )
