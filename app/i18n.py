@@ -5,6 +5,10 @@ from __future__ import annotations
 import gradio as gr
 
 _TEXTS = {
+    "subtitle": (
+        "see a language model write many parts of an answer at once",
+        "看语言模型如何同时写出回答的多个部分",
+    ),
     "prompt": ("Prompt", "提示词"),
     "prompt_placeholder": (
         "Ask for a small Python function, a sum step by step, or JSON from a sentence",
@@ -12,7 +16,7 @@ _TEXTS = {
     ),
     "run": ("Run", "运行"),
     "stop": ("Stop", "停止"),
-    "recorded": ("Recorded examples", "已录制的示例"),
+    "recorded": ("Examples", "示例"),
     "prompts": ("Prompts to try", "可以试试的提示词"),
     "settings": ("Decode settings", "解码设置"),
     "preset": ("Preset", "预设"),
@@ -33,10 +37,10 @@ _TEXTS = {
 }
 
 
-def translations() -> gr.I18n:
-    """The tables that Gradio sends to the page."""
-    return gr.I18n(
-        en={key: english for key, (english, _) in _TEXTS.items()},
-        zh={key: chinese for key, (_, chinese) in _TEXTS.items()},
-        **{"zh-CN": {key: chinese for key, (_, chinese) in _TEXTS.items()}},
-    )
+def translations(examples: dict[str, dict[str, str]]) -> gr.I18n:
+    """The tables that Gradio sends to the page; ``examples`` are the titles of the recorded ones by name."""
+    english = {key: en for key, (en, _) in _TEXTS.items()}
+    chinese = {key: zh for key, (_, zh) in _TEXTS.items()}
+    for name, title in examples.items():
+        english[name], chinese[name] = title["en"], title["zh"]
+    return gr.I18n(en=english, zh=chinese, **{"zh-CN": chinese})

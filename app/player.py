@@ -17,18 +17,21 @@ TRACES = _ROOT / "assets" / "traces"
 _BRIDGE = Path(__file__).with_name("bridge.js")
 
 
-def example_names() -> list[str]:
-    """Names of the recorded examples, in the order in which they are offered."""
-    return sorted(path.name.removesuffix(TRACE_SUFFIX) for path in TRACES.glob(f"*{TRACE_SUFFIX}"))
+def recorded_examples() -> dict[str, dict[str, str]]:
+    """Name of every recorded example that is there, with its title per language, in the order offered."""
+    entries = json.loads((TRACES / "examples.json").read_text(encoding="utf-8"))
+    return {entry["name"]: entry["title"] for entry in entries if _path(entry["name"]).exists()}
+
+
+def _path(name: str) -> Path:
+    return TRACES / f"{name}{TRACE_SUFFIX}"
 
 
 def example_text(name: str) -> str:
     """The trace of a recorded example. Raises TraceError for a name that is none."""
-    if name not in example_names():
-        raise TraceError(
-            "example", name, "is not recorded", f"give one of {', '.join(example_names())}"
-        )
-    return (TRACES / f"{name}{TRACE_SUFFIX}").read_text(encoding="utf-8")
+    if name not in recorded_examples():
+        raise TraceError("example", name, "is not recorded", "pick one from the list")
+    return _path(name).read_text(encoding="utf-8")
 
 
 def check_trace(text: str) -> str | None:

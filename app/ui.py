@@ -19,10 +19,10 @@ from refusion_core.events import Event  # noqa: E402
 from .i18n import translations  # noqa: E402
 from .player import (  # noqa: E402
     check_trace,
-    example_names,
     example_text,
     page_head,
     player_component,
+    recorded_examples,
 )
 from .runs import RunRegistry  # noqa: E402
 
@@ -33,18 +33,28 @@ PROMPTS = [
     "Turn this into JSON: Mira Solano is 34 years old and lives in Porto.",
     "Sort these words: pear, apple, fig, cherry",
 ]
-FIRST_EXAMPLE = "code"
 SETTINGS = ("gen_length", "slot_size", "serial_blocks", "slot_threshold", "token_threshold")
 SETTINGS += ("temperature", "seed")
 
 CSS = """
-.gradio-container { max-width: 1440px !important; padding: 12px 20px 32px !important; }
-#head { align-items: baseline; gap: 12px; }
-#head .title { font-size: 20px; font-weight: 700; margin: 0; }
-#head .chip { font-size: 13px; padding: 3px 12px; border: 1px solid var(--border-color-primary);
-  border-radius: 999px; color: var(--body-text-color-subdued); }
-#run, #stop { min-width: 96px; }
-body:not(.refusion-live) #stop { opacity: 0.45; }
+body, .gradio-container { background: var(--body-background-fill); }
+.gradio-container { max-width: 1480px !important; padding: 10px 20px 32px !important; }
+.gradio-container main { gap: 10px; padding: 0 !important; }
+#head { align-items: baseline; gap: 4px 14px; flex-wrap: wrap; }
+#title, #subtitle { flex: none; width: auto; min-width: 0; }
+#title h1 { font-size: 19px; margin: 0; }
+#subtitle { color: var(--body-text-color-subdued); }
+#bar { align-items: stretch; gap: 8px; }
+#bar button { flex: 0 0 auto; border-radius: 8px; }
+#bar textarea, #recorded input { border-radius: 8px; }
+#recorded { align-self: center; }
+#recorded input { text-overflow: ellipsis; padding-right: 28px; }
+#player, #player > div { padding: 0 !important; }
+#extras { align-items: flex-start; gap: 8px 16px; }
+#settings { flex: 0 1 260px; min-width: 0; }
+#settings:has(button.open) { flex-basis: 100%; }
+#prompts { flex: 3 1 300px; min-width: 0; }
+body:not(.refusion-live) #stop { opacity: 0.55; }
 footer { display: none !important; }
 """
 
@@ -89,7 +99,8 @@ class Model:
 def build(model: Model) -> gr.Blocks:
     """The page, wired to a registry of runs of ``model``."""
     runs = RunRegistry(model.decode)
-    t = translations()
+    examples = recorded_examples()
+    t = translations(examples)
     defaults = DecodeConfig()
 
     async def poll(arguments: list) -> dict[str, Any]:
@@ -115,31 +126,42 @@ def build(model: Model) -> gr.Blocks:
             raise gr.Error(str(problem), duration=10, print_exception=False) from None
         return json.dumps({"run": run.id, "prompt": prompt})
 
-    with gr.Blocks(title="ReFusion, decoded", analytics_enabled=False) as page:
+    with gr.Blocks(title="ReFusion, decoded", analytics_enabled=False, fill_width=True) as page:
         with gr.Row(elem_id="head"):
-            gr.HTML('<h1 class="title">ReFusion, decoded</h1>', padding=False)
-        with gr.Row(equal_height=True):
+            gr.Markdown("# ReFusion, decoded", elem_id="title")
+            gr.Markdown(t("subtitle"), elem_id="subtitle")
+        with gr.Row(elem_id="bar"):
             prompt = gr.Textbox(
                 DEMO_PROMPT,
                 label=t("prompt"),
                 placeholder=t("prompt_placeholder"),
-                lines=1,
+                show_label=False,
+                container=False,
                 max_lines=4,
                 scale=8,
+                min_width=280,
                 elem_id="prompt",
             )
-            run_button = gr.Button(t("run"), variant="primary", scale=1, elem_id="run")
-            stop_button = gr.Button(t("stop"), scale=1, elem_id="stop")
-        with gr.Row():
+            run_button = gr.Button(t("run"), variant="primary", min_width=88, elem_id="run")
+            stop_button = gr.Button(t("stop"), min_width=88, elem_id="stop")
             recorded = gr.Dropdown(
-                example_names(), value=None, label=t("recorded"), scale=3, elem_id="recorded"
+                [(t("recorded"), ""), *((t(name), name) for name in examples)],
+                value="",
+                label=t("recorded"),
+                show_label=False,
+                container=False,
+                scale=2,
+                min_width=180,
+                elem_id="recorded",
             )
-            save_button = gr.Button(t("save"), scale=1, elem_id="save")
-            open_button = gr.Button(t("open"), scale=1, elem_id="open")
-        with gr.Accordion(t("settings"), open=False, elem_id="settings"):
-            settings = _settings_row(t, defaults)
+            save_button = gr.Button(t("save"), min_width=110, elem_id="save")
+            open_button = gr.Button(t("open"), min_width=110, elem_id="open")
+        with gr.Row(elem_id="extras"):
+            with gr.Accordion(t("settings"), open=False, elem_id="settings"):
+                settings = _settings_row(t, defaults)
+            with gr.Column(scale=3, elem_id="prompts"):
+                gr.Examples(PROMPTS, prompt, label=t("prompts"))
         player = player_component([poll, stop, check, example])
-        gr.Examples(PROMPTS, prompt, label=t("prompts"), elem_id="prompts")
 
         gr.on(
             [run_button.click, prompt.submit],
@@ -210,7 +232,7 @@ def theme() -> gr.Theme:
     """Near-white and near-black grounds, system fonts (so that the page asks no other host)."""
     return gr.themes.Base(
         primary_hue="slate",
-        neutral_hue="slate",
+        neutral_hue="zinc",
         font=[
             "system-ui",
             "-apple-system",
@@ -220,13 +242,31 @@ def theme() -> gr.Theme:
             "sans-serif",
         ],
         font_mono=["ui-monospace", "DejaVu Sans Mono", "Noto Sans Mono CJK SC", "monospace"],
+    ).set(
+        body_background_fill="#f7f7f5",
+        body_background_fill_dark="#141518",
+        block_background_fill_dark="#1d1f23",
+        input_background_fill="#ffffff",
+        input_background_fill_dark="#1d1f23",
+        input_border_width="1px",
+        input_border_color="*neutral_300",
+        button_primary_background_fill="#1f232b",
+        button_primary_background_fill_hover="#3a404c",
+        button_primary_background_fill_dark="#e8e8e6",
+        button_primary_background_fill_hover_dark="#ffffff",
+        button_primary_text_color="#ffffff",
+        button_primary_text_color_dark="#141518",
+        button_secondary_background_fill="#ffffff",
+        button_secondary_background_fill_dark="#1d1f23",
+        button_secondary_border_color="*neutral_300",
+        button_secondary_text_color_dark="#e8e8e6",
+        button_border_width="1px",
     )
 
 
 def launch(*, host: str, port: int, model: str, device: str, block: bool = True) -> gr.Blocks:
     """Serve the page; the model loads beside it."""
-    names = example_names()
-    first = FIRST_EXAMPLE if FIRST_EXAMPLE in names else next(iter(names), None)
+    first = next(iter(recorded_examples()), None)
     checkpoint = Model(model, device)
     page = build(checkpoint)
     page.launch(
@@ -235,7 +275,7 @@ def launch(*, host: str, port: int, model: str, device: str, block: bool = True)
         theme=theme(),
         css=CSS,
         head=page_head(first),
-        i18n=translations(),
+        i18n=translations(recorded_examples()),
         ssr_mode=False,
         run_history=False,
         footer_links=[],

@@ -6,18 +6,18 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, track
 from rich.table import Table
 
 from .config import DecodeConfig, RecordConfig
 from .errors import PromptError, RefusionError
 from .events import Commit, Event, RunFinished, RunStarted, Statistics, dump_event
-from .trace import Trace, read_trace
-from .training.command import train
+from .trace import TRACE_SUFFIX, Trace, read_trace, write_trace
+from .training.command import evaluate, train
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -29,8 +29,10 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("train")(train)
+app.command("evaluate")(evaluate)
 
 _DEFAULTS = DecodeConfig()
+_STDERR = Console(stderr=True, soft_wrap=True)
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 TraceFile = Annotated[Path, typer.Argument(help="A .trace.jsonl file.")]
 
@@ -100,6 +102,31 @@ def decode_command(
     typer.echo(_one_line(finished), err=True)
 
 
+@app.command("record")
+def record_command(
+    examples: Annotated[
+        Path, typer.Argument(help="JSON list of objects with name, prompt and settings.")
+    ],
+    output: Annotated[Path, typer.Option(help="Folder for NAME.trace.jsonl.")],
+    model: Annotated[str, typer.Option(help='"bundled", a folder, or a hub id.')] = "bundled",
+    device: Annotated[str, typer.Option(help='"auto" or a torch device.')] = "auto",
+) -> None:
+    """Decode a list of examples and write their traces."""
+    wanted = [
+        (entry["name"], entry["prompt"], DecodeConfig(**entry.get("settings", {})))
+        for entry in _read_examples(examples)
+    ]
+
+    from . import decode, load_checkpoint
+
+    checkpoint = load_checkpoint(model, device=device)
+    output.mkdir(parents=True, exist_ok=True)
+    for name, prompt, config in track(wanted, description="recording", console=_STDERR):
+        path = output / f"{name}{TRACE_SUFFIX}"
+        write_trace(decode(checkpoint, prompt=prompt, config=config), path)
+        typer.echo(path)
+
+
 @app.command("summarize")
 def summarize_command(file: TraceFile, as_json: Json = False) -> None:
     """Print the figures of a recorded run."""
@@ -138,6 +165,24 @@ def _summary(trace: Trace) -> dict[str, object]:
     } | {name: getattr(statistics, name) for name in statistics.__dataclass_fields__}
 
 
+def _read_examples(path: Path) -> list[dict[str, Any]]:
+    """The entries of an examples file; raises PromptError when one of them is not of the form."""
+    fix = "give a JSON list of objects with name, prompt and, if wanted, settings"
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise PromptError("examples", str(path), f"cannot be read ({problem})", fix) from None
+    for entry in entries if isinstance(entries, list) else [entries]:
+        settings = entry.get("settings", {}) if isinstance(entry, dict) else None
+        texts = isinstance(settings, dict) and (entry.get("name"), entry.get("prompt"))
+        if not texts or not all(isinstance(text, str) for text in texts):
+            raise PromptError("examples", entry, "is not of the form", fix)
+        unknown = settings.keys() - DecodeConfig.__dataclass_fields__.keys()
+        if unknown:
+            raise PromptError("examples settings", sorted(unknown), "are unknown", fix)
+    return entries
+
+
 def _parse_ids(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",") if part.strip()]
@@ -162,10 +207,9 @@ def _written(events: Iterator[Event], file: TextIO) -> Iterator[Event]:
 
 def _consume(events: Iterator[Event]) -> RunFinished:
     """Run to the end with a progress bar on the terminal; returns the last event."""
-    console = Console(stderr=True)
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
+        *columns, console=_STDERR, transient=True, disable=not _STDERR.is_terminal
     ) as bar:
         task = bar.add_task("tokens", total=None)
         for event in events:

@@ -1,0 +1,112 @@
+"""The hybrid objective: what is fed, what it is asked for, and the loss on numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import torch
+
+from refusion_core.training.objective import (
+    IGNORED,
+    Kind,
+    build_layout,
+    collate,
+    draw_layout,
+    draw_mask_rates,
+    hybrid_loss,
+    pad_response,
+)
+
+EOS, MASK, PAD = 1, 2, 0
+
+
+def test_a_response_gets_its_eos_and_is_filled_to_whole_slots():
+    response = pad_response([10, 11, 12], eos_id=EOS, slot_size=4)
+    assert (response.tokens, response.length, response.slot_count) == ((10, 11, 12, EOS), 4, 1)
+    longer = pad_response([10, 11, 12, 13], eos_id=EOS, slot_size=4)
+    assert longer.tokens == (10, 11, 12, 13, EOS, EOS, EOS, EOS)
+    assert longer.length == 5
+    assert pad_response([10], eos_id=EOS, slot_size=4, past_end=3).slot_count == 2
+
+
+def test_the_layout_is_prompt_then_clean_slots_as_ordered_then_masks_in_position_order():
+    response = pad_response([10, 11, 12, 13, 14, 15, 16], eos_id=EOS, slot_size=2)
+    layout = build_layout(
+        [7, 8], response, clean_slots=[3, 1], mask_id=MASK, mask_rate=0.5, past_end_weight=1.0
+    )
+    assert layout.ids == [7, 8, 16, EOS, 12, 13, MASK, MASK, MASK, MASK]
+    assert layout.positions == [0, 1, 8, 9, 4, 5, 2, 3, 6, 7]
+    assert layout.targets == [IGNORED, IGNORED, EOS, IGNORED, 13, IGNORED, 10, 11, 14, 15]
+    assert layout.weights == [0, 0, 1 / 8, 0, 1 / 8, 0, *[1 / 4] * 4]
+    assert layout.kinds[6:8] == [Kind.SLOT_START, Kind.SLOT_REST]
+
+
+def test_eos_past_the_end_weighs_less_but_the_first_eos_counts_in_full():
+    response = pad_response([10], eos_id=EOS, slot_size=4)
+    clean = build_layout(
+        [], response, clean_slots=[0], mask_id=MASK, mask_rate=0.5, past_end_weight=0.25
+    )
+    assert clean.weights == [1 / 2, 1 / 8, 1 / 8, 0]
+    masked = build_layout(
+        [], response, clean_slots=[], mask_id=MASK, mask_rate=0.5, past_end_weight=0.25
+    )
+    assert masked.weights == [1, 1, 1 / 4, 1 / 4]
+
+
+def test_the_loss_on_hand_made_numbers():
+    """Two examples: one clean slot (3 of 4 tokens have a next one), one masked slot at p = 0.5."""
+    response = pad_response([3, 3, 3], eos_id=EOS, slot_size=4)
+    settings = {"mask_id": MASK, "mask_rate": 0.5, "past_end_weight": 1.0}
+    layouts = [build_layout([], response, clean_slots=slots, **settings) for slots in ([0], [])]
+    batch = collate(layouts, pad_id=PAD)
+    logits = torch.zeros(7, 4)
+    logits[:, 3] = math.log(3)  # softmax: 1/6 but for token 3, which has 1/2
+    two, six = math.log(2), math.log(6)
+    clean = (two + two + six) / 4
+    masked = (two + two + two + six) / 0.5 / 4
+    assert hybrid_loss(logits, batch).item() == pytest.approx((clean + masked) / 2, rel=1e-6)
+
+
+def test_padding_on_the_right_carries_no_target():
+    short = pad_response([5], eos_id=EOS, slot_size=2)
+    long = pad_response([5, 6, 7], eos_id=EOS, slot_size=2)
+    settings = {"clean_slots": [0], "mask_id": MASK, "mask_rate": 0.5, "past_end_weight": 1.0}
+    batch = collate([build_layout([9], r, **settings) for r in (short, long)], pad_id=PAD)
+    assert batch.ids.tolist() == [[9, 5, EOS, PAD, PAD], [9, 5, 6, MASK, MASK]]
+    assert batch.index.tolist() == [1, 6, 8, 9]
+    assert batch.targets.tolist() == [EOS, 6, 7, EOS]
+    assert batch.kinds.tolist() == [Kind.NEXT, Kind.NEXT, Kind.SLOT_START, Kind.SLOT_REST]
+    assert batch.examples == 2
+
+
+def test_mask_rates_are_stratified_over_the_batch():
+    rates = sorted(draw_mask_rates(random.Random(0), 10))
+    assert all(i / 10 <= rate <= (i + 1) / 10 + 1e-3 for i, rate in enumerate(rates))
+    assert rates[0] >= 1e-3
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_slots_are_masked_at_the_rate_and_every_position_is_fed_once(rate):
+    rng, masked, slots = random.Random(0), 0, 0
+    response = pad_response(range(10, 41), eos_id=EOS, slot_size=4)
+    for _ in range(400):
+        layout = draw_layout(rng, [7], response, mask_id=MASK, mask_rate=rate, past_end_weight=1.0)
+        assert sorted(layout.positions) == list(range(33))
+        masked += layout.kinds.count(Kind.SLOT_START)
+        slots += response.slot_count
+    assert masked / slots == pytest.approx(rate, abs=0.03)
+
+
+def test_clean_slots_come_in_random_order():
+    response = pad_response(range(10, 25), eos_id=EOS, slot_size=4)
+    orders = {
+        tuple(
+            draw_layout(
+                random.Random(seed), [], response, mask_id=MASK, mask_rate=1e-3, past_end_weight=1.0
+            ).positions[::4]
+        )
+        for seed in range(200)
+    }
+    assert len(orders) == 24
