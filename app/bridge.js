@@ -1,12 +1,12 @@
-// Between Gradio and the player: takes the messages of the Python side, fetches the events of a run,
-// and gives the buttons of the page something to call. Draws nothing.
+// Between Gradio and the player: gives the buttons of the page something to call, starts runs on the server
+// and fetches their events. Draws nothing but messages about requests.
 (function () {
   "use strict";
 
   const RUN_KEY = "refusion.run";
   const MAX_FILE_MB = 100;
   const MAX_CHECKED_MB = 20; // larger files are only checked by the player itself
-  let player, server, run = null, mountPoint;
+  let player, server, message, run = null;
 
   const chinese = () => navigator.language.toLowerCase().startsWith("zh");
   const say = (en, zh) => (chinese() ? zh : en);
@@ -15,7 +15,27 @@
     document.body.classList.toggle("refusion-live", live);
   }
 
-  /** Follow a run from event number `have` on, until it is done or another one takes its place. */
+  /** Say something about a request; nothing takes the message away. */
+  function tell(text) {
+    message.hidden = !text;
+    message.textContent = text;
+  }
+
+  /** Run a prompt. What is shown stays until the server has accepted the request. */
+  async function start(prompt, settings) {
+    let answer;
+    try {
+      answer = await server.start(prompt, settings);
+    } catch {
+      answer = { error: say("The server does not answer; reload the page", "服务器没有响应，请刷新页面") };
+    }
+    tell(answer.error ?? "");
+    if (!answer.run) return;
+    player.begin({ label: prompt, follow: false });
+    follow(answer.run);
+  }
+
+  /** Follow a run from its first event, until it is done or another one takes its place. */
   async function follow(id) {
     run = id;
     sessionStorage.setItem(RUN_KEY, id);
@@ -37,7 +57,7 @@
       if (run !== id) return;
       if (answer.lines.length) player.push(answer.lines.join("\n"));
       have += answer.lines.length;
-      mountPoint.dataset.ahead = answer.ahead;
+      tell(answer.ahead ? say(`Waiting for ${answer.ahead} other run(s)`, `前面还有 ${answer.ahead} 个运行`) : "");
       if (answer.done) {
         player.finish(answer.error ? { error: answer.error } : {});
         break;
@@ -56,13 +76,14 @@
     if (!id) return false;
     const answer = await server.poll(id, 0);
     if (answer.error === "unknown_run") return false;
-    player.begin({ label: say("this run", "本次运行") });
+    player.begin({ label: say("this run", "本次运行"), follow: false });
     follow(id);
     return true;
   }
 
   function show(text, label) {
     leave();
+    tell("");
     sessionStorage.removeItem(RUN_KEY);
     player.load(text, { label });
   }
@@ -96,7 +117,7 @@
   async function openFile(file) {
     const megabytes = file.size / 2 ** 20;
     if (megabytes > MAX_FILE_MB) {
-      player.fail(say(
+      tell(say(
         `${file.name} has ${megabytes.toFixed(0)} MB, the limit is ${MAX_FILE_MB} MB; record a shorter run`,
         `${file.name} 有 ${megabytes.toFixed(0)} MB，上限为 ${MAX_FILE_MB} MB；请录制更短的运行`,
       ));
@@ -114,23 +135,17 @@
     if (name) show(await server.example(name), name);
   }
 
-  function mount(element, props, watch, serverFunctions) {
+  function mount(element, serverFunctions) {
     server = serverFunctions;
-    mountPoint = element.querySelector(".refusion-mount");
-    player = window.RefusionPlayer.mount(mountPoint, {
+    message = element.querySelector(".refusion-message");
+    player = window.RefusionPlayer.mount(element.querySelector(".refusion-mount"), {
       autoplay: true,
       lang: chinese() ? "zh" : "en",
     });
     window.refusion = {
-      player, save, open, openFile, example,
+      player, start, save, open, openFile, example,
       stop: () => { if (run) server.stop(run); },
     };
-    watch("value", () => {
-      if (!props.value) return;
-      const message = JSON.parse(props.value);
-      player.begin({ label: message.prompt });
-      follow(message.run);
-    });
     resume().catch(() => false).then((resumed) => {
       const first = window.refusionFirstExample;
       if (!resumed && first.trace) player.load(first.trace, { label: first.name });

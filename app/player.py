@@ -62,11 +62,11 @@ def page_head(first_example: str | None) -> str:
 
 
 def player_component(server_functions: list[Callable]) -> gr.HTML:
-    """The one mounted player. Its value is a JSON message for app/bridge.js, never HTML."""
+    """The one mounted player. The template is constant: what a model wrote never passes through it."""
     return gr.HTML(
-        value="",
-        html_template='<div class="refusion-mount"></div>',
-        js_on_load="window.RefusionBridge.mount(element, props, watch, server);",
+        html_template='<div class="refusion-message" role="alert" hidden></div>'
+        '<div class="refusion-mount"></div>',
+        js_on_load="window.RefusionBridge.mount(element, server);",
         apply_default_css=False,
         server_functions=server_functions,
         elem_id="player",

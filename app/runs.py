@@ -19,6 +19,7 @@ from refusion_core.events import Event, dump_event
 MAX_WAITING = 8
 MAX_KEPT = 32
 _POLL_SECONDS = 0.01
+_GATHER_SECONDS = 0.04  # lets some events come together; the first ones are answered at once
 
 DecodeRun = Callable[[str, DecodeConfig, Callable[[], bool]], Iterator[Event]]
 
@@ -84,6 +85,8 @@ class RunRegistry:
         while len(run.lines) <= have and not run.done and waited < patience:
             await asyncio.sleep(_POLL_SECONDS)
             waited += _POLL_SECONDS
+        if have and not run.done:
+            await asyncio.sleep(_GATHER_SECONDS)
         done = run.done  # read before the lines, so that none is missed
         ahead = self._waiting.index(run) if run in self._waiting else 0
         return {"lines": run.lines[have:], "done": done, "error": run.error, "ahead": ahead}

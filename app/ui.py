@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -55,6 +54,8 @@ body, .gradio-container { background: var(--body-background-fill); }
 #settings:has(button.open) { flex-basis: 100%; }
 #prompts { flex: 3 1 300px; min-width: 0; }
 body:not(.refusion-live) #stop { opacity: 0.55; }
+.refusion-message { margin: 0 0 10px; padding: 8px 12px; border: 1px solid #d55e00; border-left-width: 4px;
+  border-radius: 8px; background: var(--block-background-fill); overflow-wrap: anywhere; }
 footer { display: none !important; }
 """
 
@@ -116,15 +117,15 @@ def build(model: Model) -> gr.Blocks:
     def example(name: str) -> str:
         return example_text(str(name))
 
-    def start(prompt: str, *settings: Any) -> str:
-        """Start a run; the message tells the player which one to follow."""
+    def start(arguments: list) -> dict[str, str]:
+        """Start a run; answers its id, or what is wrong with the request."""
+        prompt, values = arguments
         try:
-            config = DecodeConfig(**_settings(settings))
+            config = DecodeConfig(**dict(zip(SETTINGS, values, strict=True)))
             model.get()
-            run = runs.start(prompt, config)
+            return {"run": runs.start(str(prompt), config).id}
         except RefusionError as problem:
-            raise gr.Error(str(problem), duration=10, print_exception=False) from None
-        return json.dumps({"run": run.id, "prompt": prompt})
+            return {"error": str(problem)}
 
     with gr.Blocks(title="ReFusion, decoded", analytics_enabled=False, fill_width=True) as page:
         with gr.Row(elem_id="head"):
@@ -161,15 +162,13 @@ def build(model: Model) -> gr.Blocks:
                 settings = _settings_row(t, defaults)
             with gr.Column(scale=3, elem_id="prompts"):
                 gr.Examples(PROMPTS, prompt, label=t("prompts"))
-        player = player_component([poll, stop, check, example])
+        player_component([start, poll, stop, check, example])
 
         gr.on(
             [run_button.click, prompt.submit],
-            start,
+            None,
             [prompt, *settings],
-            player,
-            queue=False,
-            show_progress="hidden",
+            js="(prompt, ...settings) => { window.refusion.start(prompt, settings); }",
             api_visibility="private",
         )
         for button, call in (
@@ -220,11 +219,6 @@ def _settings_row(t: Callable[[str], Any], defaults: DecodeConfig) -> list[gr.co
         temperature,
         seed,
     ]
-
-
-def _settings(values: tuple[Any, ...]) -> dict[str, Any]:
-    """Keyword arguments of DecodeConfig from the inputs of the page."""
-    return dict(zip(SETTINGS, values, strict=True))
 
 
 @cache

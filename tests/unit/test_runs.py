@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -44,7 +45,9 @@ def stepped():
 
 
 def poll(runs, run, have=0, patience=2.0):
-    return asyncio.run(runs.poll(run.id, have, patience))
+    # In a thread of its own, since Playwright leaves a running loop in the main one.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, runs.poll(run.id, have, patience)).result()
 
 
 def finish(runs, run):

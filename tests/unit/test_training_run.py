@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from refusion_core.checkpoint import load_checkpoint
+from refusion_core.config import DecodeConfig
 from refusion_core.errors import CheckpointError, ConfigError
+from refusion_core.training.evaluate import evaluate
 from refusion_core.training.train import (
     Progress,
     TrainConfig,
@@ -36,7 +38,7 @@ TINY = {
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("train") / "model"
-    train(TrainConfig(**TINY, tokens=120_000), folder)
+    train(TrainConfig(**TINY, tokens=200_000), folder)
     return folder
 
 
@@ -46,7 +48,7 @@ def test_the_loss_falls_and_the_metrics_tell(trained):
     losses = [record["loss"] for record in records if "loss" in record]
     assert losses[-1] < losses[0]
     assert set(records[-1]["accuracy"]) == {"code", "sums", "extract", "lists"}
-    assert records[-1]["tokens"] >= 120_000
+    assert records[-1]["tokens"] >= 200_000
 
 
 def test_the_folder_loads_and_agrees_with_stock_transformers(trained):
@@ -60,10 +62,26 @@ def test_the_folder_loads_and_agrees_with_stock_transformers(trained):
     assert torch.allclose(found, expected, atol=1e-4)
 
 
+def test_evaluate_counts_right_answers_and_forwards(trained):
+    """The figures are sums over prompts, not averages of ratios."""
+    results = evaluate(
+        load_checkpoint(trained),
+        DecodeConfig(gen_length=16, slot_size=8),
+        families=["sums", "extract"],
+        per_family=2,
+    )
+    assert set(results) == {"sums", "extract"}
+    for result in results.values():
+        figures = result.figures()
+        assert figures["prompts"] == 2
+        assert figures["correct"] + len(result.wrong) / 2 == 1
+        assert figures["tokens_per_forward"] == round(result.tokens / result.forwards, 2)
+
+
 def test_a_saved_state_continues_where_it_was(trained):
     state = trained.with_name("model-work") / "state.pt"
     first, second = Trainer.load(state), Trainer.load(state)
-    assert first.progress.tokens >= 120_000
+    assert first.progress.tokens >= 200_000
     first.progress.tokens = second.progress.tokens = 50_000
     batch = next(first.batches())
     assert first.step(batch) == second.step(batch)

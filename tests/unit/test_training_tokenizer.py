@@ -39,8 +39,8 @@ def test_any_text_comes_back(tokenizer, text):
 
 def test_pieces_are_those_that_keep_slots_informative(tokenizer):
     """A bare space or a split indent would make slots start with a token that says nothing."""
-    pieces = tokenizer.encode('def f(x):\n    """Return 42."""').tokens
-    assert pieces[-6:] == ["Return", "Ġ4", "2", ".", '"""'][-6:] or pieces[-1] == '."""'
+    pieces = tokenizer.encode("def f(x):\n    return 42").tokens
+    assert pieces[-2:] == ["Ġ4", "2"]
     assert "ĊĠĠĠĠ" in pieces
     assert "Ġ" not in pieces
 

@@ -1,0 +1,223 @@
+"""The page as a visitor uses it: plays at once, decodes live, stops, saves, opens, says what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from app.player import example_text, recorded_examples
+from refusion_core import DecodeConfig, decode, load_checkpoint, parse_trace, read_trace
+from tests.browser.conftest import serving, watch
+
+PROMPT = "Write a Python function that returns the sum of the squares of a list."
+MOUNT = "document.querySelector('.refusion-mount')"
+
+
+def wait(page, condition):
+    """Wait until the player's counters fulfil a condition on ``d``, its dataset."""
+    page.wait_for_function(f"() => {{ const d = {MOUNT}?.dataset; return d && ({condition}); }}")
+
+
+def open_page(page, url):
+    page.goto(url)
+    wait(page, "+d.events > 0")
+    return page
+
+
+def shown_trace(page):
+    """The events that the player holds."""
+    return parse_trace(page.evaluate("window.refusion.player.text()"))
+
+
+def run_prompt(page, prompt=PROMPT):
+    """Type a prompt, run it, and wait until its first events have come."""
+    first_line = "window.refusion.player.text().split('\\n', 1)[0]"
+    before = page.evaluate(first_line)
+    page.fill("#prompt textarea", prompt)
+    page.click("#run")
+    page.wait_for_function(f"(before) => ![before, ''].includes({first_line})", arg=before)
+
+
+def message(page):
+    """What the page says about the last request."""
+    box = page.locator(".refusion-message")
+    box.wait_for()
+    return box.inner_text()
+
+
+def set_number(page, label, value):
+    page.get_by_label(label, exact=False).first.fill(str(value))
+    page.keyboard.press("Tab")
+
+
+@pytest.fixture
+def page(watched_page, app_url):
+    return open_page(watched_page, app_url)
+
+
+def test_a_recorded_example_plays_at_once(page):
+    wait(page, "d.playing === 'true' && +d.cursor > 3")
+    first = next(iter(recorded_examples()))
+    assert shown_trace(page).dumps() == example_text(first)
+    wait(page, "+d.committed > 0")
+
+
+def test_a_typed_prompt_decodes_live_on_the_bundled_model(page):
+    run_prompt(page)
+    wait(page, "d.state === 'ready'")
+    trace = shown_trace(page)
+    assert trace.started.prompt_text == PROMPT
+    assert trace.started.model.name == "bundled"
+    page.locator(".refusion-mount").focus()
+    page.keyboard.press("End")
+    wait(page, f"+d.committed === {trace.statistics.committed_tokens}")
+    checkpoint = load_checkpoint("bundled", device="cpu")
+    expected = list(decode(checkpoint, prompt=PROMPT, config=DecodeConfig()))[-1]
+    assert trace.finished.output_ids == expected.output_ids
+    assert expected.text.splitlines()[0] in page.inner_text(".refusion-mount")
+
+
+def test_the_run_is_replayed_from_its_first_event(page):
+    run_prompt(page)
+    wait(page, "d.playing === 'true' && +d.cursor > 2 && +d.cursor < +d.events - 1")
+    page.locator(".refusion-mount").focus()
+    page.keyboard.press("Space")
+    wait(page, "d.playing === 'false'")
+    at = page.evaluate(f"+{MOUNT}.dataset.cursor")
+    page.keyboard.press("ArrowRight")
+    wait(page, f"+d.cursor === {at + 1}")
+    page.keyboard.press("Home")
+    wait(page, "+d.cursor === 0")
+
+
+@pytest.fixture
+def running_page(watched_page, slow_app_url):
+    """A page whose run will take a while and has begun."""
+    page = open_page(watched_page, slow_app_url)
+    page.click("#settings button")
+    set_number(page, "Response length", 1024)
+    set_number(page, "Token threshold", 1)
+    run_prompt(page)
+    wait(page, "d.state === 'live' && +d.events > 20")
+    return page
+
+
+def test_stop_ends_a_run_and_keeps_what_it_had(running_page):
+    running_page.click("#stop")
+    wait(running_page, "d.state === 'ready'")
+    trace = shown_trace(running_page)
+    assert trace.finished.stop_reason == "stopped"
+    assert trace.finished.stats == trace.statistics
+    assert len(trace) > 20
+
+
+def test_a_reloaded_page_catches_up_with_its_run(running_page):
+    run_id = shown_trace(running_page).started.run_id
+    running_page.reload()
+    wait(running_page, "d.state === 'live' && +d.events > 20")
+    running_page.click("#stop")
+    wait(running_page, "d.state === 'ready'")
+    trace = shown_trace(running_page)
+    assert trace.started.run_id == run_id
+    assert trace.finished.stop_reason == "stopped"
+
+
+def test_bad_settings_give_a_message_and_lose_nothing(page):
+    before = shown_trace(page).dumps()
+    page.click("#settings button")
+    set_number(page, "Slot size", 0)
+    page.click("#run")
+    assert "slot_size = 0" in message(page)
+    assert "Traceback" not in page.inner_text("body")
+    assert shown_trace(page).dumps() == before
+
+
+def test_an_empty_prompt_gives_a_message(page):
+    page.fill("#prompt textarea", "  ")
+    page.click("#run")
+    assert "prompt" in message(page) and "is empty" in message(page)
+    run_prompt(page)
+    assert page.locator(".refusion-message").is_hidden()
+
+
+def test_a_saved_trace_is_what_was_shown_and_opens_again(page, tmp_path):
+    run_prompt(page)
+    wait(page, "d.state === 'ready'")
+    shown = shown_trace(page)
+    with page.expect_download() as download:
+        page.click("#save")
+    assert download.value.suggested_filename == f"refusion-{shown.started.run_id}.trace.jsonl"
+    path = tmp_path / "saved.trace.jsonl"
+    download.value.save_as(path)
+    assert read_trace(path).events == shown.events
+    page.reload()
+    wait(page, "+d.events > 0")
+    with page.expect_file_chooser() as chooser:
+        page.click("#open")
+    chooser.value.set_files(path)
+    wait(page, f"+d.events === {len(shown)}")
+    assert shown_trace(page).events == shown.events
+
+
+def test_a_damaged_file_is_named_by_line_and_field_and_the_page_lives(page, tmp_path):
+    name = next(iter(recorded_examples()))
+    lines = example_text(name).splitlines()
+    event = json.loads(lines[5]) | {"seq": "five"}
+    lines[5] = json.dumps(event)
+    path = tmp_path / "bad.trace.jsonl"
+    path.write_text("\n".join(lines))
+    with page.expect_file_chooser() as chooser:
+        page.click("#open")
+    chooser.value.set_files(path)
+    notice = page.locator(".refusion-mount [role=alert]")
+    page.wait_for_function(
+        "() => document.querySelector('.refusion-mount [role=alert]').innerText.includes('line 6')"
+    )
+    assert f"{event['type']}.seq" in notice.inner_text()
+    run_prompt(page)
+    wait(page, "d.state === 'ready'")
+
+
+def test_every_recorded_example_can_be_picked(page):
+    for name, title in list(recorded_examples().items())[::-1]:
+        page.click("#recorded input")
+        page.get_by_role("option", name=title["en"]).click()
+        wait(page, f"+d.events === {len(parse_trace(example_text(name)))}")
+        assert shown_trace(page).dumps() == example_text(name)
+
+
+def test_the_page_speaks_chinese_to_a_chinese_browser(browser, app_url):
+    for page in watch(browser, locale="zh-CN"):
+        open_page(page, app_url)
+        assert page.inner_text("#run").strip() == "运行"
+        assert "槽" in page.inner_text(".refusion-mount")
+
+
+def test_hostile_prompts_are_text(page):
+    hostile = "<img src=x onerror=alert(1)> ${alert(2)} {{7*7}} \"'\u202e"
+    run_prompt(page, hostile)
+    wait(page, "d.state === 'ready'")
+    assert shown_trace(page).started.prompt_text == hostile
+    assert page.locator(".refusion-mount img").count() == 0
+
+
+def test_without_a_model_the_example_plays_and_run_says_why_not(browser):
+    with serving("--model", "no/such/folder/at-all") as url:
+        for page in watch(browser):
+            open_page(page, url)
+            wait(page, "+d.committed > 0")
+            page.click("#run")
+            assert "no/such/folder" in message(page)
+            wait(page, "+d.events > 0")
+
+
+def test_two_visitors_decode_at_the_same_time(page, browser, app_url):
+    for other in watch(browser):
+        open_page(other, app_url)
+        run_prompt(page, "Add 12 and 30 step by step.")
+        run_prompt(other, "Add 47 and 5 step by step.")
+        wait(page, "d.state === 'ready'")
+        wait(other, "d.state === 'ready'")
+        assert shown_trace(page).started.prompt_text == "Add 12 and 30 step by step."
+        assert shown_trace(other).started.prompt_text == "Add 47 and 5 step by step."
