@@ -63,8 +63,9 @@ footer { display: none !important; }
 class Model:
     """The checkpoint of the app: loaded once, when it is first needed or in the background."""
 
-    def __init__(self, source: str, device: str) -> None:
-        self._source, self._device = source, device
+    def __init__(self, source: str, device: str, mask_token_id: int | None = None) -> None:
+        self._source = source
+        self._options = {"device": device, "mask_token_id": mask_token_id}
         self._lock = threading.Lock()
         self._checkpoint: Any = None
 
@@ -74,7 +75,7 @@ class Model:
             if self._checkpoint is None:
                 from refusion_core import load_checkpoint
 
-                self._checkpoint = load_checkpoint(self._source, device=self._device)
+                self._checkpoint = load_checkpoint(self._source, **self._options)
             return self._checkpoint
 
     def load_in_background(self) -> None:
@@ -258,11 +259,10 @@ def theme() -> gr.Theme:
     )
 
 
-def launch(*, host: str, port: int, model: str, device: str, block: bool = True) -> gr.Blocks:
+def launch(*, host: str, port: int, model: Model) -> None:
     """Serve the page; the model loads beside it."""
     first = next(iter(recorded_examples()), None)
-    checkpoint = Model(model, device)
-    page = build(checkpoint)
+    page = build(model)
     page.launch(
         server_name=host,
         server_port=port,
@@ -277,7 +277,5 @@ def launch(*, host: str, port: int, model: str, device: str, block: bool = True)
         quiet=True,
         show_error=True,
     )
-    checkpoint.load_in_background()
-    if block:
-        page.block_thread()
-    return page
+    model.load_in_background()
+    page.block_thread()

@@ -660,8 +660,8 @@ class SlotDecoder:
         hits = self._cache.length
         start = time.perf_counter()
         hidden = self.model.feed(ids, positions, self._cache, groups, watcher)
-        if hidden.is_cuda:
-            torch.cuda.synchronize(hidden.device)
+        if hidden.device.type != "cpu":
+            torch.accelerator.synchronize(hidden.device)
         seconds = time.perf_counter() - start
         self._reused += hits
         self._computed += len(ids)

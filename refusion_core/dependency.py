@@ -27,24 +27,26 @@ class AttentionMass:
         self._rows = torch.tensor([row for row in query_rows if row >= 0])
         self._columns = torch.tensor(key_columns)
         self._sum = torch.zeros(rows, columns)
-        self._layers = 0
+        self._heads = 0
 
     def see(self, queries: Tensor, keys: Tensor, mask: Tensor | None) -> None:
         """Add one layer: queries [H, T, D], keys [H_kv, L, D], mask [T, L]."""
-        heads, _, head_dim = queries.shape
-        kv_heads = keys.shape[0]
-        watched = queries[:, self._watched].float()  # [H, R, D]
-        watched = watched.view(kv_heads, heads // kv_heads, -1, head_dim)
-        scores = watched @ keys.float().unsqueeze(1).transpose(-1, -2) / head_dim**0.5
-        if mask is not None:
-            scores = scores.masked_fill(~mask[self._watched], -torch.inf)
-        weights = scores.softmax(-1).mean((0, 1)).cpu()  # [R, L]
-        by_column = torch.zeros(weights.shape[0], self._sum.shape[1])
-        by_column.index_add_(1, self._columns, weights)
-        self._sum.index_add_(0, self._rows, by_column)
-        self._layers += 1
+        device = queries.device
+        self._rows, self._columns = self._rows.to(device), self._columns.to(device)
+        self._sum = self._sum.to(device)
+        group = queries.shape[0] // keys.shape[0]  # query heads per key head
+        watched = queries[:, self._watched].float() * queries.shape[2] ** -0.5  # [H, R, D]
+        for head, own_keys in enumerate(keys.float()):  # one at a time: bounds the [R, L] scores
+            scores = watched[head * group : (head + 1) * group] @ own_keys.T  # [group, R, L]
+            if mask is not None:
+                scores = scores.masked_fill(~mask[self._watched], -torch.inf)
+            weights = scores.softmax(-1).sum(0)  # [R, L]
+            by_column = weights.new_zeros(weights.shape[0], self._sum.shape[1])
+            by_column.index_add_(1, self._columns, weights)
+            self._sum.index_add_(0, self._rows, by_column)
+        self._heads += queries.shape[0]
 
     def matrix(self) -> Tensor:
         """The averaged masses, [rows, columns]."""
         tokens = torch.bincount(self._rows, minlength=self._sum.shape[0])
-        return self._sum / (tokens[:, None] * self._layers)
+        return self._sum / (tokens[:, None] * self._heads)
