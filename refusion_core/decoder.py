@@ -459,28 +459,27 @@ class SlotDecoder:
         predict_forward = self._forwards - 1
         verified, forced = yield from self._infill_verify(rows, active)
         survivors = self._cut_at_eos(rows)
-        if self.record:
-            slots = [
-                self._infilled_slot(
-                    row,
-                    before[row.slot],
-                    proposals[row.slot],
-                    verified[row.slot],
-                    forced[row.slot],
-                    dropped=row not in survivors,
-                )
-                for row in active
-            ]
-            waiting = [row for row in survivors if not row.complete]
-            yield from self._recorder.emit(
-                InfillRound,
-                ids=[token for slot in slots for token in _ids_of(slot)],
-                forward=self._forwards - 1,
-                slots=tuple(slots),
-                predict_forward=predict_forward,
-                verify_forward=self._forwards - 1,
-                straggler=min(waiting, key=lambda row: row.run).slot if waiting else None,
+        slots = [
+            self._infilled_slot(
+                row,
+                before[row.slot],
+                proposals[row.slot],
+                verified[row.slot],
+                forced[row.slot],
+                dropped=row not in survivors,
             )
+            for row in active
+        ]
+        waiting = [row for row in survivors if not row.complete]
+        yield from self._recorder.emit(
+            InfillRound,
+            ids=[token for slot in slots for token in _ids_of(slot)],
+            forward=self._forwards - 1,
+            slots=tuple(slots),
+            predict_forward=predict_forward,
+            verify_forward=self._forwards - 1,
+            straggler=min(waiting, key=lambda row: row.run).slot if waiting else None,
+        )
         return survivors
 
     def _infill_predict(

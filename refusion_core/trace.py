@@ -16,6 +16,7 @@ from .events import (
     Commit,
     Event,
     Forward,
+    InfillRound,
     RunFinished,
     RunStarted,
     Statistics,
@@ -39,7 +40,7 @@ class StatisticsFold:
         self._branches: Counter[str] = Counter()
         self._committed_slots: set[int] = set()
         self._computed = self._hits = self._discarded = self._tokens = 0
-        self._parallel = self._out_of_order = 0
+        self._rounds = self._parallel = self._out_of_order = 0
         self._seconds = 0.0
 
     def add(self, event: Event) -> None:
@@ -50,6 +51,8 @@ class StatisticsFold:
                 self._computed += event.tokens_computed
                 self._hits += event.cache_hits
                 self._seconds += event.seconds
+            case InfillRound():
+                self._rounds += 1
             case Commit():
                 self._add_commit(event)
             case CacheState():
@@ -84,7 +87,7 @@ class StatisticsFold:
             out_of_order_slots=self._out_of_order,
             prefix_iterations=self._branches["prefix"],
             infill_iterations=self._branches["infill"],
-            infill_rounds=self._phases["infill_predict"],
+            infill_rounds=self._rounds,
             model_seconds=round(self._seconds, 6),
         )
 
