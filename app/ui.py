@@ -40,7 +40,7 @@ body, .gradio-container { background: var(--body-background-fill); }
 .gradio-container { max-width: 1480px !important; padding: 10px 20px 32px !important; }
 .gradio-container main { gap: 10px; padding: 0 !important; }
 #head { align-items: baseline; gap: 4px 14px; flex-wrap: wrap; }
-#title, #subtitle { flex: none; width: auto; min-width: 0; }
+#title, #subtitle { flex: 0 1 auto; width: auto; min-width: 0; }
 #title h1 { font-size: 19px; margin: 0; }
 #subtitle { color: var(--body-text-color-subdued); }
 #bar { align-items: stretch; gap: 8px; }
@@ -53,6 +53,12 @@ body, .gradio-container { background: var(--body-background-fill); }
 #settings { flex: 0 1 260px; min-width: 0; }
 #settings:has(button.open) { flex-basis: 100%; }
 #prompts { flex: 3 1 300px; min-width: 0; }
+#prompts .gallery { gap: 6px; }
+@media (max-width: 640px) {
+  .gradio-container { padding: 10px 10px 24px !important; }
+  #bar button, #recorded { flex: 1 1 40%; }
+  #prompts .gallery-item { font-size: 13px; text-align: left; }
+}
 body:not(.refusion-live) #stop { opacity: 0.55; }
 .refusion-message { margin: 0 0 10px; padding: 8px 12px; border: 1px solid #d55e00; border-left-width: 4px;
   border-radius: 8px; background: var(--block-background-fill); overflow-wrap: anywhere; }

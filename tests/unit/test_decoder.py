@@ -311,6 +311,7 @@ def test_invariants_hold_on_real_models(name, start):
         )
         events = list(decode(checkpoint, prompt_ids=prompt, config=config))
         check_invariants(events, prompt)
+        check_statuses(events)
         quiet = list(decode(checkpoint, prompt_ids=prompt, config=config, record=None))
         assert [type(event) for event in quiet] == [RunStarted, RunFinished]
         assert quiet[-1].output_ids == events[-1].output_ids
@@ -345,6 +346,20 @@ def check_invariants(events, prompt):
         len(prompt) + len(committed)
     )
     assert MASK not in finished.output_ids[len(prompt) :]
+
+
+def check_statuses(events):
+    """A rejected token is one that was judged and failed; an accepted one passed."""
+    threshold = events[0].settings.token_threshold
+    for event in events:
+        slots = event.slots if isinstance(event, (Verify, InfillRound)) else ()
+        for slot in slots:
+            chances = slot.verified if isinstance(event, InfillRound) else slot.probabilities
+            for status, chance in zip(slot.statuses, chances, strict=True):
+                if status == "accepted":
+                    assert chance > threshold
+                elif status in ("rejected", "forced"):
+                    assert chance <= threshold
 
 
 def check_equal_runs(cached, recomputed):

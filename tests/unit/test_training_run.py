@@ -10,13 +10,16 @@ import torch
 from refusion_core.checkpoint import load_checkpoint
 from refusion_core.config import DecodeConfig
 from refusion_core.errors import CheckpointError, ConfigError
+from refusion_core.training.batches import training_texts
 from refusion_core.training.evaluate import evaluate
+from refusion_core.training.tokenizer import train_tokenizer
 from refusion_core.training.train import (
     Progress,
     TrainConfig,
     Trainer,
     learning_rate_scale,
     train,
+    twin_ids,
 )
 
 TINY = {
@@ -122,3 +125,11 @@ def test_progress_follows_the_budget_that_is_given():
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(ConfigError):
         TrainConfig(**settings)
+
+
+def test_twins_are_the_same_word_with_and_without_its_space():
+    tokenizer = train_tokenizer(training_texts(0, 1000), 800)
+    spaced, bare = twin_ids(tokenizer)
+    assert len(spaced) == len(bare) > 20
+    for one, other in zip(spaced, bare, strict=True):
+        assert tokenizer.decode([one]) == " " + tokenizer.decode([other])
