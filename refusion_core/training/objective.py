@@ -1,0 +1,202 @@
+"""The hybrid objective: masked prediction between slots, next-token prediction inside them.
+
+A training example is fed as prompt, clean slots in random order, masked slots in position order, each token
+with its true position (paper, section 3). Pure functions; knows nothing of models or text.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+SLOT_SIZES = (4, 8, 16, 32)
+IGNORED = -1
+
+
+class Kind(IntEnum):
+    """What a fed token is asked for."""
+
+    NOTHING = 0
+    NEXT = 1  # a clean token: the next one of its slot
+    SLOT_START = 2  # a mask: the first token of its slot, which decides the plan
+    SLOT_REST = 3  # a mask: any other token of its slot
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response padded with eos to whole slots.
+
+    ``length`` counts the tokens up to the first eos, that one included; those behind it are past the end.
+    """
+
+    tokens: tuple[int, ...]
+    length: int
+    slot_size: int
+
+    @property
+    def slot_count(self) -> int:
+        return len(self.tokens) // self.slot_size
+
+    def span(self, slot: int) -> range:
+        """Offsets of a slot's tokens."""
+        return range(slot * self.slot_size, (slot + 1) * self.slot_size)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One example as it is fed. Per fed token: id, true position, target, weight of its loss, kind.
+
+    A clean token's target is the next one of its slot (none for the last), a mask's target is the token that
+    it hides. Weights hold everything but the batch mean, so the loss of the example is their weighted sum.
+    """
+
+    ids: list[int]
+    positions: list[int]
+    targets: list[int]
+    weights: list[float]
+    kinds: list[int]
+
+
+def pad_response(
+    tokens: Sequence[int], *, eos_id: int, slot_size: int, past_end: int = 0
+) -> Response:
+    """The response with its eos, filled with eos to whole slots and by at least ``past_end`` more tokens."""
+    length = len(tokens) + 1
+    slots = -(-(length + past_end) // slot_size)
+    filled = [*tokens, *[eos_id] * (slots * slot_size - len(tokens))]
+    return Response(tuple(filled), length, slot_size)
+
+
+def draw_mask_levels(rng: random.Random, count: int) -> list[float]:
+    """Numbers t in (0, 1), stratified over the batch, in random order."""
+    levels = [(i + rng.random()) / count for i in range(count)]
+    rng.shuffle(levels)
+    return levels
+
+
+def masked_count(level: float, slot_count: int) -> tuple[int, float]:
+    """How many slots to mask at this level, and the weight of each masked token.
+
+    The paper masks every slot with probability t and weighs by 1/t, t uniform on (0, 1). Then the count m is
+    uniform on 0 to K, and given m, the mean of 1/t is (K + 1) / m. Drawing m itself is the same objective
+    without the rare huge weights of a small t.
+    """
+    count = int(level * (slot_count + 1))
+    return count, (slot_count + 1) / max(1, count)
+
+
+def draw_layout(
+    rng: random.Random,
+    prompt: Sequence[int],
+    response: Response,
+    *,
+    mask_id: int,
+    level: float,
+    past_end_weight: float,
+) -> Layout:
+    """A layout with random slots masked, as many as the level says, and the clean ones shuffled."""
+    count, weight = masked_count(level, response.slot_count)
+    return build_layout(
+        prompt,
+        response,
+        clean_slots=rng.sample(range(response.slot_count), response.slot_count - count),
+        mask_id=mask_id,
+        mask_weight=weight,
+        past_end_weight=past_end_weight,
+    )
+
+
+def build_layout(
+    prompt: Sequence[int],
+    response: Response,
+    *,
+    clean_slots: Sequence[int],
+    mask_id: int,
+    mask_weight: float,
+    past_end_weight: float,
+) -> Layout:
+    """Prompt, the clean slots in the given order, then all others as masks in position order."""
+    start = len(prompt)
+    layout = Layout(
+        ids=list(prompt),
+        positions=list(range(start)),
+        targets=[IGNORED] * start,
+        weights=[0.0] * start,
+        kinds=[Kind.NOTHING] * start,
+    )
+
+    def feed(token: int, offset: int, kind: Kind, target: int | None, weight: float) -> None:
+        """``offset`` and ``target`` are offsets in the response, of the token and of what it predicts."""
+        layout.ids.append(token)
+        layout.positions.append(start + offset)
+        layout.kinds.append(kind)
+        if target is None:
+            layout.targets.append(IGNORED)
+            layout.weights.append(0.0)
+            return
+        share = 1.0 if target < response.length else past_end_weight
+        layout.targets.append(response.tokens[target])
+        layout.weights.append(share * weight / response.length)
+
+    for slot in clean_slots:
+        *inner, last = response.span(slot)
+        for offset in inner:
+            feed(response.tokens[offset], offset, Kind.NEXT, offset + 1, 1.0)
+        feed(response.tokens[last], last, Kind.NOTHING, None, 1.0)
+    for slot in sorted(set(range(response.slot_count)) - set(clean_slots)):
+        first, *rest = response.span(slot)
+        feed(mask_id, first, Kind.SLOT_START, first, mask_weight)
+        for offset in rest:
+            feed(mask_id, offset, Kind.SLOT_REST, offset, mask_weight)
+    return layout
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Layouts side by side, padded on the right: ids and positions [B, T]; ``index`` [N] points into the
+    flattened [B * T] tokens that have a target, with ``targets``, ``weights`` and ``kinds`` [N]."""
+
+    ids: Tensor
+    positions: Tensor
+    index: Tensor
+    targets: Tensor
+    weights: Tensor
+    kinds: Tensor
+    examples: int
+
+    @property
+    def tokens(self) -> int:
+        return self.ids.numel()
+
+
+def collate(layouts: Sequence[Layout], *, pad_id: int) -> Batch:
+    """A batch of layouts. Padding on the right is never seen by real tokens under causal attention."""
+    width = max(len(layout.ids) for layout in layouts)
+
+    def padded(name: str, fill: float) -> Tensor:
+        rows = [getattr(layout, name) for layout in layouts]
+        return torch.tensor([row + [fill] * (width - len(row)) for row in rows])
+
+    targets = padded("targets", IGNORED).flatten()
+    index = (targets != IGNORED).nonzero().squeeze(1)
+    return Batch(
+        ids=padded("ids", pad_id),
+        positions=padded("positions", 0),
+        index=index,
+        targets=targets[index],
+        weights=padded("weights", 0.0).flatten()[index],
+        kinds=padded("kinds", Kind.NOTHING).flatten()[index],
+        examples=len(layouts),
+    )
+
+
+def hybrid_loss(logits: Tensor, batch: Batch) -> Tensor:
+    """Loss of logits [N, V] at ``batch.index``: weighted cross entropies, averaged over the examples."""
+    losses = F.cross_entropy(logits.float(), batch.targets, reduction="none")
+    return (losses * batch.weights).sum() / batch.examples
