@@ -23,12 +23,14 @@
 
   /** Run a prompt. What is shown stays until the server has accepted the request. */
   async function start(prompt, settings) {
+    const loading = setTimeout(() => tell(say("Waiting for the model to load", "正在等待模型加载")), 300);
     let answer;
     try {
       answer = await server.start(prompt, settings);
     } catch {
       answer = { error: say("The server does not answer; reload the page", "服务器没有响应，请刷新页面") };
     }
+    clearTimeout(loading);
     tell(answer.error ?? "");
     if (!answer.run) return;
     player.begin({ label: prompt, follow: false });

@@ -79,9 +79,10 @@ class Model:
         """The checkpoint. Raises CheckpointError when it cannot be loaded; asked again, it tries again."""
         with self._lock:
             if self._checkpoint is None:
-                from refusion_core import load_checkpoint
+                from refusion_core.checkpoint import load_checkpoint, use_fitting_threads
 
                 self._checkpoint = load_checkpoint(self._source, **self._options)
+                use_fitting_threads(self._checkpoint)
             return self._checkpoint
 
     def load_in_background(self) -> None:

@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from refusion_core import DecodeConfig, RecordConfig, decode, load_checkpoint
+from refusion_core import DecodeConfig, RecordConfig, decode
+from refusion_core.checkpoint import load_checkpoint, use_fitting_threads
 
 _PROMPT = "Write a Python function that returns the sum of the squares of a list."
 _MODES = {
@@ -29,13 +30,12 @@ def main(
 ) -> None:
     """Measure and print medians and ratios."""
     checkpoint = load_checkpoint(model)
+    use_fitting_threads(checkpoint)
     seconds: dict[str, list[float]] = {name: [] for name in _MODES}
     for number in range(rounds + 1):
         for name, record in _MODES.items():
             start = time.perf_counter()
-            *_, finished = decode(
-                checkpoint, prompt=_PROMPT, config=DecodeConfig(), record=record
-            )
+            *_, finished = decode(checkpoint, prompt=_PROMPT, config=DecodeConfig(), record=record)
             if number:  # the first round warms up
                 seconds[name].append(time.perf_counter() - start)
     medians = {name: statistics.median(values) for name, values in seconds.items()}

@@ -83,9 +83,11 @@ def decode_command(
     if (prompt is None) == (ids is None):
         raise PromptError("--prompt", prompt, "is not one of two", "give --prompt or --prompt-ids")
 
-    from . import decode, load_checkpoint
+    from . import decode
+    from .checkpoint import load_checkpoint, use_fitting_threads
 
     checkpoint = load_checkpoint(model, device=device, dtype=dtype, mask_token_id=mask_token_id)
+    use_fitting_threads(checkpoint)
     # Without a file the events only move the progress bar, so nothing else is measured for them.
     record = RecordConfig() if trace else RecordConfig(top_k=0, dependency=None)
     events = decode(checkpoint, prompt=prompt, prompt_ids=ids, config=config, record=record)
@@ -117,9 +119,11 @@ def record_command(
         for entry in _read_examples(examples)
     ]
 
-    from . import decode, load_checkpoint
+    from . import decode
+    from .checkpoint import load_checkpoint, use_fitting_threads
 
     checkpoint = load_checkpoint(model, device=device)
+    use_fitting_threads(checkpoint)
     output.mkdir(parents=True, exist_ok=True)
     for name, prompt, config in track(wanted, description="recording", console=_STDERR):
         path = output / f"{name}{TRACE_SUFFIX}"
