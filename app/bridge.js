@@ -133,8 +133,12 @@
     }
   }
 
+  /** Play a recorded example. Answers its prompt. */
   async function example(name) {
-    if (name) show(await server.example(name), name);
+    if (!name) return null;
+    const text = await server.example(name);
+    show(text, name);
+    return JSON.parse(text.slice(0, text.indexOf("\n"))).prompt_text;
   }
 
   function mount(element, serverFunctions) {

@@ -29,8 +29,6 @@ class Run:
     """One request. ``lines`` are its events so far as JSON; ``error`` says why it ended early."""
 
     id: str
-    prompt: str
-    config: DecodeConfig
     lines: list[str] = field(default_factory=list)
     error: str | None = None
     done: bool = False
@@ -38,7 +36,7 @@ class Run:
 
 
 class RunRegistry:
-    """Starts, stops and remembers runs. ``decode_run`` yields the events of one."""
+    """Starts, stops and remembers runs. ``decode_run`` answers the events of one, or raises RefusionError."""
 
     def __init__(self, decode_run: DecodeRun) -> None:
         self._decode_run = decode_run
@@ -49,10 +47,13 @@ class RunRegistry:
     def start(self, prompt: str, config: DecodeConfig) -> Run:
         """Start a run, or put it behind those that wait.
 
-        Raises PromptError when the prompt is empty or too many runs are waiting.
+        Raises RefusionError when it cannot be run, and PromptError when the prompt is empty or too many
+        runs are waiting.
         """
         if not prompt.strip():
             raise PromptError("prompt", prompt, "is empty", "type a question or pick an example")
+        run = Run(uuid.uuid4().hex[:12])
+        events = self._decode_run(prompt, config, run.stop.is_set)
         with self._changed:
             if len(self._waiting) > MAX_WAITING:
                 raise PromptError(
@@ -61,11 +62,10 @@ class RunRegistry:
                     f"finds {len(self._waiting)} others waiting",
                     "try again in a minute",
                 )
-            run = Run(uuid.uuid4().hex[:12], prompt, config)
             self._runs[run.id] = run
             self._waiting.append(run)
             self._forget_old()
-        threading.Thread(target=self._work, args=(run,), daemon=True).start()
+        threading.Thread(target=self._work, args=(run, events), daemon=True).start()
         return run
 
     def stop(self, run_id: str) -> None:
@@ -91,11 +91,11 @@ class RunRegistry:
         ahead = self._waiting.index(run) if run in self._waiting else 0
         return {"lines": run.lines[have:], "done": done, "error": run.error, "ahead": ahead}
 
-    def _work(self, run: Run) -> None:
+    def _work(self, run: Run, events: Iterator[Event]) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting[0] is run)
         try:
-            for event in self._decode_run(run.prompt, run.config, run.stop.is_set):
+            for event in events:
                 run.lines.append(dump_event(event))
         except Exception as problem:  # shown to the visitor; what was decoded stays
             run.error = str(problem) or type(problem).__name__

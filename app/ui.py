@@ -32,8 +32,14 @@ PROMPTS = [
     "Turn this into JSON: Mira Solano is 34 years old and lives in Porto.",
     "Sort these words: pear, apple, fig, cherry",
 ]
-SETTINGS = ("gen_length", "slot_size", "serial_blocks", "slot_threshold", "token_threshold")
-SETTINGS += ("temperature", "seed")
+# Settings that can be picked as a whole.
+PRESETS = {
+    "balanced": DecodeConfig(),
+    "careful": DecodeConfig(slot_threshold=0.9, token_threshold=0.6),
+    "fast": DecodeConfig(slot_threshold=0.4, token_threshold=0.1),
+    "one_slot": DecodeConfig(slot_threshold=1.0),
+}
+SETTINGS = tuple(DecodeConfig().to_dict())
 
 CSS = """
 body, .gradio-container { background: var(--body-background-fill); }
@@ -99,10 +105,10 @@ class Model:
     def decode(
         self, prompt: str, config: DecodeConfig, should_stop: Callable[[], bool]
     ) -> Iterator[Event]:
-        """The events of a run."""
+        """The events of a run. Raises RefusionError at once when it cannot be run."""
         from refusion_core import decode
 
-        yield from decode(self.get(), prompt=prompt, config=config, should_stop=should_stop)
+        return decode(self.get(), prompt=prompt, config=config, should_stop=should_stop)
 
 
 def build(model: Model) -> gr.Blocks:
@@ -130,7 +136,6 @@ def build(model: Model) -> gr.Blocks:
         prompt, values = arguments
         try:
             config = DecodeConfig(**dict(zip(SETTINGS, values, strict=True)))
-            model.get()
             return {"run": runs.start(str(prompt), config).id}
         except RefusionError as problem:
             return {"error": str(problem)}
@@ -167,6 +172,12 @@ def build(model: Model) -> gr.Blocks:
             open_button = gr.Button(t("open"), min_width=110, elem_id="open")
         with gr.Row(elem_id="extras"):
             with gr.Accordion(t("settings"), open=False, elem_id="settings"):
+                preset = gr.Radio(
+                    [(t(name), name) for name in PRESETS],
+                    value="balanced",
+                    label=t("preset"),
+                    elem_id="preset",
+                )
                 settings = _settings_row(t, defaults)
             with gr.Column(scale=3, elem_id="prompts"):
                 gr.Examples(PROMPTS, prompt, label=t("prompts"))
@@ -179,16 +190,26 @@ def build(model: Model) -> gr.Blocks:
             js="(prompt, ...settings) => { window.refusion.start(prompt, settings); }",
             api_visibility="private",
         )
+        preset.input(
+            lambda name: list(PRESETS[name].to_dict().values()),
+            preset,
+            settings,
+            queue=False,
+            show_progress="hidden",
+            api_visibility="private",
+        )
         for button, call in (
             (stop_button, "stop()"),
             (save_button, "save()"),
             (open_button, "open()"),
         ):
             button.click(None, js=f"() => window.refusion.{call}", api_visibility="private")
-        recorded.change(
+        # The menu goes back to its title, and the prompt of the example can be run or changed.
+        recorded.input(
             None,
-            recorded,
-            js="(name) => { window.refusion.example(name); }",
+            [recorded, prompt],
+            [recorded, prompt],
+            js="async (name, prompt) => ['', (await window.refusion.example(name)) ?? prompt]",
             api_visibility="private",
         )
     return page

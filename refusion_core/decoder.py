@@ -141,7 +141,6 @@ class SlotDecoder:
         self.mask_id, self.eos_id = facts.mask_id, facts.eos_id
         self._to_text, self._should_stop = to_text, should_stop
         self._recorder = Recorder(describe if record else None)
-        self._cache = model.new_cache(len(prompt_ids) + config.padded_length)
         self._tokens: list[int] = []  # committed response tokens, in commit order
         self._positions: list[int] = []
         self._owners: list[int] = []  # their slots
@@ -171,6 +170,10 @@ class SlotDecoder:
                 yield event
 
     def _run(self) -> Emits:
+        length = len(self.prompt_ids) + self.config.padded_length
+        self._cache = self.model.new_cache(
+            length
+        )  # only now: runs may be made long before they start
         yield from self._start()
         stop_reason, error, failure = "length", None, None
         try:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from app.player import example_text, recorded_examples
+from app.ui import PRESETS
 from refusion_core import DecodeConfig, decode, load_checkpoint, parse_trace, read_trace
 from tests.browser.conftest import serving, watch
 
@@ -129,8 +130,25 @@ def test_bad_settings_give_a_message_and_lose_nothing(page):
     set_number(page, "Slot size", 0)
     page.click("#run")
     assert "slot_size = 0" in message(page)
+    set_number(page, "Slot size", 8)
+    set_number(page, "Response length", 100_000)
+    page.click("#run")
+    page.wait_for_function(
+        "() => document.querySelector('.refusion-message').innerText.includes('gen_length')"
+    )
     assert "Traceback" not in page.inner_text("body")
     assert shown_trace(page).dumps() == before
+
+
+def test_a_preset_sets_the_settings_of_the_next_run(page):
+    page.click("#settings button")
+    page.get_by_label("Careful").check()
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('#settings input')].some((i) => i.value === '0.9')"
+    )
+    run_prompt(page)
+    settings = shown_trace(page).started.settings
+    assert DecodeConfig(**vars(settings)) == PRESETS["careful"]
 
 
 def test_an_empty_prompt_gives_a_message(page):
@@ -183,8 +201,13 @@ def test_every_recorded_example_can_be_picked(page):
     for name, title in list(recorded_examples().items())[::-1]:
         page.click("#recorded input")
         page.get_by_role("option", name=title["en"]).click()
-        wait(page, f"+d.events === {len(parse_trace(example_text(name)))}")
+        events = len(parse_trace(example_text(name)))
+        wait(page, f"+d.events === {events}")
         assert shown_trace(page).dumps() == example_text(name)
+        prompt = shown_trace(page).started.prompt_text
+        page.wait_for_function(
+            "(p) => document.querySelector('#prompt textarea').value === p", arg=prompt
+        )
 
 
 def test_the_page_speaks_chinese_to_a_chinese_browser(browser, app_url):

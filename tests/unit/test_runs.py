@@ -24,6 +24,11 @@ class Stepped:
         self.started = []
 
     def __call__(self, prompt, config, should_stop):
+        if prompt == "too long":
+            raise PromptError("prompt", prompt, "is too long", "shorten it")
+        return self.events(prompt, should_stop)
+
+    def events(self, prompt, should_stop):
         self.started.append(prompt)
         for seq in range(3):
             self.gate.acquire()
@@ -103,10 +108,12 @@ def test_a_failing_run_tells_why_and_the_next_one_goes_on(stepped):
     assert len(finish(runs, next_run)["lines"]) == 3
 
 
-def test_an_empty_prompt_and_a_full_queue_are_refused(stepped):
+def test_what_cannot_be_run_is_refused_at_once(stepped):
     runs = RunRegistry(stepped)
     with pytest.raises(PromptError, match="is empty"):
         runs.start(" \n", CONFIG)
+    with pytest.raises(PromptError, match="is too long"):
+        runs.start("too long", CONFIG)
     for _ in range(MAX_WAITING + 1):
         runs.start("hello", CONFIG)
     with pytest.raises(PromptError, match="others waiting"):
