@@ -28,15 +28,15 @@ from .runs import RunRegistry  # noqa: E402
 DEMO_PROMPT = "Write a Python function that returns the sum of the squares of a list."
 PROMPTS = [
     DEMO_PROMPT,
-    "Add 347 and 586 step by step.",
-    "Turn this into JSON: Mira Solano is 34 years old and lives in Porto.",
-    "Sort these words: pear, apple, fig, cherry",
+    "Compute 347 + 586 step by step.",
+    "Turn this into JSON: Mira Olsen is a 34 year old baker from Porto.",
+    "Number these items: mirror, salad, baker, velvet.",
 ]
 # Settings that can be picked as a whole.
 PRESETS = {
     "balanced": DecodeConfig(),
-    "careful": DecodeConfig(slot_threshold=0.9, token_threshold=0.6),
-    "fast": DecodeConfig(slot_threshold=0.4, token_threshold=0.1),
+    "careful": DecodeConfig(slot_threshold=0.98, token_threshold=0.8),
+    "fast": DecodeConfig(slot_threshold=0.6, token_threshold=0.2),
     "one_slot": DecodeConfig(slot_threshold=1.0),
 }
 SETTINGS = tuple(DecodeConfig().to_dict())

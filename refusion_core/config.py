@@ -42,14 +42,14 @@ class DecodeConfig:
     temperature: Gumbel noise on the plan's drafts; 0 is greedy
     seed: of that noise
 
-    Raises ConfigError on an impossible setting.
+    The defaults suit the bundled model. Raises ConfigError on an impossible setting.
     """
 
-    gen_length: int = 128
-    slot_size: int = 8
+    gen_length: int = 64
+    slot_size: int = 4
     serial_blocks: int = 2
-    slot_threshold: float = 0.6
-    token_threshold: float = 0.3
+    slot_threshold: float = 0.9
+    token_threshold: float = 0.4
     temperature: float = 0.0
     seed: int = 0
 

@@ -20,7 +20,7 @@ from .tasks import FAMILIES, Sample, Split
 from .tokenizer import EOS, MASK, PAD, format_prompt
 
 # How often each family is drawn.
-MIX: Mapping[str, float] = {"code": 0.22, "sums": 0.26, "extract": 0.28, "lists": 0.24}
+MIX: Mapping[str, float] = {"code": 0.22, "sums": 0.40, "extract": 0.22, "lists": 0.16}
 
 _POOL = 512  # examples that are sorted by length and cut into batches together
 _PAST_END_UNIT, _LONGEST_RESPONSE = 32, 128

@@ -144,7 +144,7 @@ def test_a_preset_sets_the_settings_of_the_next_run(page):
     page.click("#settings button")
     page.get_by_label("Careful").check()
     page.wait_for_function(
-        "() => [...document.querySelectorAll('#settings input')].some((i) => i.value === '0.9')"
+        "() => [...document.querySelectorAll('#settings input')].some((i) => i.value === '0.98')"
     )
     run_prompt(page)
     settings = shown_trace(page).started.settings

@@ -10,7 +10,7 @@ import pytest
 
 from refusion_core.training.tasks import FAMILIES, split_of
 from refusion_core.training.tasks.base import Sample
-from refusion_core.training.tasks.sandbox import run_function
+from refusion_core.training.tasks.sandbox import FAILED, run_function
 from refusion_core.training.tasks.sums import addition_steps, subtraction_steps
 
 
@@ -113,12 +113,17 @@ def test_code_is_judged_by_what_it_does_not_by_its_text():
     [
         "while True: pass",
         "return 'x' * 10 ** 10",
-        "import os",
+        "import os\n    return 1",
         "return open('/etc/hostname').read()",
         "return ().__class__",
         "return 1 /",
         "raise SystemExit",
+        "import sys",
     ],
 )
-def test_bad_code_ends_in_none_and_not_in_trouble(body):
-    assert run_function(f"def f(x):\n    {body}", [[1]]) is None
+def test_bad_code_ends_in_none_or_failed_and_not_in_trouble(body):
+    assert run_function(f"def f(x):\n    {body}", [[1]]) in (None, [FAILED])
+
+
+def test_one_failing_case_does_not_hide_the_others():
+    assert run_function("def f(x):\n    return 1 / x", [[1], [0]]) == [1.0, FAILED]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .base import Family, Sample, vary_case
 from .classics import CLASSICS
-from .sandbox import run_function
+from .sandbox import FAILED, run_function
 from .words import made_up
 
 _REQUESTS = (
@@ -302,15 +302,13 @@ _CASES: dict[str, list[list]] = {
 
 def check(sample: Sample, text: str) -> bool:
     """Whether the function in the text gives what the expected one gives, on every case both can take."""
-    agreed = 0
-    for case in _CASES[sample.facts["kind"]]:
-        expected = run_function(sample.response, [case])
-        if expected is None:  # say, the largest of nothing
-            continue
-        if run_function(text, [case]) != expected:
-            return False
-        agreed += 1
-    return agreed > 0
+    cases = _CASES[sample.facts["kind"]]
+    expected, found = run_function(sample.response, cases), run_function(text, cases)
+    if expected is None or found is None:
+        return False
+    # Where the expected function fails (the largest of nothing, say), any answer will do.
+    judged = [pair for pair in zip(expected, found, strict=True) if pair[0] != FAILED]
+    return bool(judged) and all(wanted == given for wanted, given in judged)
 
 
 FAMILY = Family(name="code", draw=draw, check=check)

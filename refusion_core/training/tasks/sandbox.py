@@ -12,6 +12,7 @@ import sys
 import tempfile
 from typing import Any
 
+FAILED = "<failed>"  # the result of a case that raised an exception
 _ALLOWED_IMPORTS = {"math"}
 
 # Runs in the child: source and argument lists come on stdin, results go to stdout as JSON.
@@ -27,7 +28,12 @@ except ImportError:
 job = json.load(sys.stdin)
 scope = {}
 exec(job["source"], scope)
-results = [scope[job["name"]](*arguments) for arguments in job["cases"]]
+results = []
+for arguments in job["cases"]:
+    try:
+        results.append(scope[job["name"]](*arguments))
+    except Exception:
+        results.append(job["failed"])
 print(json.dumps(results))
 """
 
@@ -52,11 +58,11 @@ def function_name(source: str) -> str | None:
 
 
 def run_function(source: str, cases: list[list[Any]], timeout_s: float = 5.0) -> list[Any] | None:
-    """Results of the source's last function for each list of arguments; None if anything fails."""
+    """Results of the source's last function, FAILED where it raised; None if it did not run at all."""
     name = function_name(source)
     if name is None:
         return None
-    job = json.dumps({"source": source, "name": name, "cases": cases})
+    job = json.dumps({"source": source, "name": name, "cases": cases, "failed": FAILED})
     with tempfile.TemporaryDirectory() as folder:
         try:
             done = subprocess.run(
