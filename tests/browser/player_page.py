@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Page
 
 from refusion_core import DecodeConfig, RecordConfig, decode, load_checkpoint
 from refusion_core.decoder import SlotDecoder
@@ -19,15 +19,13 @@ from tests.fakes import EOS, FACTS, GOLDEN, MASK, RuleModel
 PLAYER = Path(__file__).resolve().parents[2] / "assets" / "player"
 PROMPT = [9, 8, 7]
 START = len(PROMPT)
-SAFE_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-component-update",
-    "--disable-sync",
-]
+SETTINGS = {
+    "gen_length": 16,
+    "slot_size": 4,
+    "serial_blocks": 1,
+    "slot_threshold": 0.5,
+    "token_threshold": 0.3,
+}
 WORDS = {
     3: "def",
     4: "·total",
@@ -43,10 +41,6 @@ WORDS = {
     14: ".",
     15: "·x",
 }
-
-
-def launch(playwright: Playwright, executable: str) -> Browser:
-    return playwright.chromium.launch(executable_path=executable, args=SAFE_FLAGS)
 
 
 def page_html(trace: str | None = None) -> str:
@@ -237,10 +231,7 @@ def scripted_run(
         RuleModel(rule),
         FACTS,
         prompt_ids=PROMPT,
-        config=DecodeConfig(
-            **{"gen_length": 16, "slot_size": 4, "serial_blocks": 1, "slot_threshold": 0.5}
-            | settings
-        ),
+        config=DecodeConfig(**SETTINGS | settings),
         record=RecordConfig(dependency=None),
         describe=describe,
         to_text=to_text,
