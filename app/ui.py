@@ -1,4 +1,4 @@
-"""The page: layout, then functions, then wiring. What a run shows is the player's business."""
+"""The page: functions, then layout, then wiring. What a run shows is the player's business."""
 
 from __future__ import annotations
 

@@ -170,10 +170,8 @@ class SlotDecoder:
                 yield event
 
     def _run(self) -> Emits:
-        length = len(self.prompt_ids) + self.config.padded_length
-        self._cache = self.model.new_cache(
-            length
-        )  # only now: runs may be made long before they start
+        # Only now, since a run may be made long before it starts.
+        self._cache = self.model.new_cache(len(self.prompt_ids) + self.config.padded_length)
         yield from self._start()
         stop_reason, error, failure = "length", None, None
         try:
