@@ -11,24 +11,47 @@ from .objective import (
     SLOT_SIZES,
     Batch,
     Layout,
+    autoregressive_layout,
     collate,
     draw_layout,
     draw_mask_levels,
     pad_response,
+    token_mask_layout,
 )
 from .tasks import FAMILIES, Sample, Split
 from .tokenizer import EOS, MASK, PAD, format_prompt
 
-# How often each family is drawn.
-MIX: Mapping[str, float] = {"code": 0.22, "sums": 0.40, "extract": 0.22, "lists": 0.16}
+# How often each family is drawn at first.
+MIX: Mapping[str, float] = {
+    "code": 0.15,
+    "sums": 0.24,
+    "translate": 0.14,
+    "summarise": 0.12,
+    "extract": 0.09,
+    "table": 0.08,
+    "lists": 0.11,
+    "story": 0.04,
+    "other": 0.03,
+}
+_MIX_FLOOR = 0.03  # share of a family that has nothing more to learn
 
 _POOL = 512  # examples that are sorted by length and cut into batches together
 _PAST_END_UNIT, _LONGEST_RESPONSE = 32, 128
 
 
-def draw_sample(rng: random.Random, split: Split) -> Sample:
+def mix_by_error(errors: Mapping[str, float]) -> dict[str, float]:
+    """The mix for families with these error rates: half of it as at first, half in proportion to the errors."""
+    total = sum(errors.values()) or 1.0
+    mix = {
+        name: max(_MIX_FLOOR, 0.5 * MIX[name] + 0.5 * error / total)
+        for name, error in errors.items()
+    }
+    return {name: share / sum(mix.values()) for name, share in mix.items()}
+
+
+def draw_sample(rng: random.Random, split: Split, mix: Mapping[str, float] = MIX) -> Sample:
     """A sample of the family mix."""
-    name = rng.choices(tuple(MIX), tuple(MIX.values()))[0]
+    name = rng.choices(tuple(mix), tuple(mix.values()))[0]
     return FAMILIES[name].sample(rng, split)
 
 
@@ -61,25 +84,29 @@ def draw_past_end(rng: random.Random, length: int) -> int:
     return max(0, min(end, _LONGEST_RESPONSE) - length)
 
 
-def draw_example(
-    rng: random.Random, tokenizer: Tokenizer, level: float, past_end_weight: float
+def lay_out(
+    rng: random.Random,
+    tokenizer: Tokenizer,
+    sample: Sample,
+    *,
+    objective: str,
+    level: float,
+    past_end_weight: float,
+    slot_size: int | None = None,
 ) -> Layout:
-    """One example of the train split, laid out."""
-    prompt, response = encode_sample(tokenizer, draw_sample(rng, "train"))
-    padded = pad_response(
-        response,
-        eos_id=tokenizer.token_to_id(EOS),
-        slot_size=rng.choice(SLOT_SIZES),
-        past_end=draw_past_end(rng, len(response) + 1),
-    )
-    return draw_layout(
-        rng,
-        prompt,
-        padded,
-        mask_id=tokenizer.token_to_id(MASK),
-        level=level,
-        past_end_weight=past_end_weight,
-    )
+    """One example as the objective feeds it; the slot size is drawn unless it is given.
+
+    With ``past_end_weight`` 0 nothing is added behind the last slot.
+    """
+    prompt, response = encode_sample(tokenizer, sample)
+    eos_id, mask_id = tokenizer.token_to_id(EOS), tokenizer.token_to_id(MASK)
+    if objective == "ar":
+        return autoregressive_layout(prompt, pad_response(response, eos_id=eos_id, slot_size=1))
+    size = 1 if objective == "mdm" else slot_size or rng.choice(SLOT_SIZES)
+    past_end = draw_past_end(rng, len(response) + 1) if past_end_weight else 0
+    padded = pad_response(response, eos_id=eos_id, slot_size=size, past_end=past_end)
+    draw = token_mask_layout if objective == "mdm" else draw_layout
+    return draw(rng, prompt, padded, mask_id=mask_id, level=level, past_end_weight=past_end_weight)
 
 
 def cut_by_tokens(layouts: list[Layout], batch_tokens: int) -> list[list[Layout]]:
@@ -89,19 +116,36 @@ def cut_by_tokens(layouts: list[Layout], batch_tokens: int) -> list[list[Layout]
         if groups[-1] and (len(groups[-1]) + 1) * len(layout.ids) > batch_tokens:
             groups.append([])
         groups[-1].append(layout)
+    if len(groups) > 1 and len(groups[-1]) == 1:  # a batch of one row would be compiled anew
+        groups[-2] += groups.pop()
     return groups
 
 
 def training_batches(
-    tokenizer: Tokenizer, *, seed: str, batch_tokens: int, past_end_weight: float
+    tokenizer: Tokenizer,
+    *,
+    seed: str,
+    batch_tokens: int,
+    past_end_weight: float,
+    objective: str = "refusion",
+    mix: Mapping[str, float] = MIX,
 ) -> Iterator[Batch]:
-    """Batches without end; the same seed gives the same stream."""
+    """Batches without end; the same seed gives the same stream. ``mix`` may change while it runs."""
     rng = random.Random(seed)
     pad_id = tokenizer.token_to_id(PAD)
     while True:
-        levels = draw_mask_levels(rng, _POOL)
-        pool = [draw_example(rng, tokenizer, level, past_end_weight) for level in levels]
+        pool = [
+            lay_out(
+                rng,
+                tokenizer,
+                draw_sample(rng, "train", mix),
+                objective=objective,
+                level=level,
+                past_end_weight=past_end_weight,
+            )
+            for level in draw_mask_levels(rng, _POOL)
+        ]
         groups = cut_by_tokens(pool, batch_tokens)
         rng.shuffle(groups)
         for group in groups:
-            yield collate(group, pad_id=pad_id)
+            yield collate(group, pad_id=pad_id, both_directions=objective == "mdm")

@@ -1,20 +1,23 @@
-"""The hybrid objective: masked prediction between slots, next-token prediction inside them.
+"""Training objectives: how an example is fed and what each fed token is asked for.
 
-A training example is fed as prompt, clean slots in random order, masked slots in position order, each token
-with its true position (paper, section 3). Pure functions; knows nothing of models or text.
+``refusion`` (paper, section 3): prompt, clean slots in random order, masked slots in position order, causal,
+each token with its true position; masked prediction between slots, next-token prediction inside them. For
+comparison ``ar``, plain next-token prediction in reading order, and ``mdm``, single masked tokens in reading
+order under attention in both directions. Pure functions; knows nothing of models or text.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+OBJECTIVES = ("refusion", "ar", "mdm")
 SLOT_SIZES = (4, 8, 16, 32)
 IGNORED = -1
 
@@ -24,7 +27,9 @@ class Kind(IntEnum):
 
     NOTHING = 0
     NEXT = 1  # a clean token: the next one of its slot
-    SLOT_START = 2  # a mask: the first token of its slot, which decides the plan
+    SLOT_START = (
+        2  # a mask: the first token of its slot, which decides the plan (in mdm, any token)
+    )
     SLOT_REST = 3  # a mask: any other token of its slot
 
 
@@ -157,10 +162,59 @@ def build_layout(
     return layout
 
 
+def autoregressive_layout(prompt: Sequence[int], response: Response) -> Layout:
+    """Prompt and response in reading order; each token from the last of the prompt on is asked for the next."""
+    tokens = response.tokens[: response.length]
+    ids = [*prompt, *tokens]
+    asked = range(len(prompt) - 1, len(ids) - 1)
+    return Layout(
+        ids=ids,
+        positions=list(range(len(ids))),
+        targets=[ids[i + 1] if i in asked else IGNORED for i in range(len(ids))],
+        weights=[1.0 / response.length if i in asked else 0.0 for i in range(len(ids))],
+        kinds=[Kind.NEXT if i in asked else Kind.NOTHING for i in range(len(ids))],
+    )
+
+
+def token_mask_layout(
+    rng: random.Random,
+    prompt: Sequence[int],
+    response: Response,
+    *,
+    mask_id: int,
+    level: float,
+    past_end_weight: float,
+) -> Layout:
+    """Prompt and response in reading order with random tokens masked, as many as the level says.
+
+    ``response`` has slots of one token: a token is to this objective what a slot is to the hybrid one.
+    """
+    count, weight = masked_count(level, response.slot_count)
+    start, masked = len(prompt), set(rng.sample(range(response.slot_count), count))
+    layout = Layout(
+        ids=list(prompt),
+        positions=list(range(start + response.slot_count)),
+        targets=[IGNORED] * start,
+        weights=[0.0] * start,
+        kinds=[Kind.NOTHING] * start,
+    )
+    for offset, token in enumerate(response.tokens):
+        hidden = offset in masked
+        share = 1.0 if offset < response.length else past_end_weight
+        layout.ids.append(mask_id if hidden else token)
+        layout.targets.append(token if hidden else IGNORED)
+        layout.weights.append(share * weight / response.length if hidden else 0.0)
+        layout.kinds.append(Kind.SLOT_START if hidden else Kind.NOTHING)
+    return layout
+
+
 @dataclass(frozen=True)
 class Batch:
     """Layouts side by side, padded on the right: ids and positions [B, T]; ``index`` [N] points into the
-    flattened [B * T] tokens that have a target, with ``targets``, ``weights`` and ``kinds`` [N]."""
+    flattened [B * T] tokens that have a target, with ``targets``, ``weights`` and ``kinds`` [N].
+
+    mask: bool [B, 1, 1, T], which tokens every token sees; None is causal attention.
+    """
 
     ids: Tensor
     positions: Tensor
@@ -169,20 +223,35 @@ class Batch:
     weights: Tensor
     kinds: Tensor
     examples: int
+    mask: Tensor | None = None
 
     @property
     def tokens(self) -> int:
         return self.ids.numel()
 
+    def to(self, device: torch.device) -> Batch:
+        """The batch with its tensors on a device."""
+        tensors = {
+            name: value.to(device)
+            for name, value in vars(self).items()
+            if isinstance(value, Tensor) and value.device != device
+        }
+        return replace(self, **tensors)
 
-def collate(layouts: Sequence[Layout], *, pad_id: int) -> Batch:
-    """A batch of layouts. Padding on the right is never seen by real tokens under causal attention."""
+
+def collate(layouts: Sequence[Layout], *, pad_id: int, both_directions: bool = False) -> Batch:
+    """A batch of layouts. Padding on the right is never seen by real tokens: under causal attention it comes
+    later, otherwise the mask hides it."""
     width = max(len(layout.ids) for layout in layouts)
 
     def padded(name: str, fill: float) -> Tensor:
         rows = [getattr(layout, name) for layout in layouts]
         return torch.tensor([row + [fill] * (width - len(row)) for row in rows])
 
+    mask = None
+    if both_directions:
+        lengths = torch.tensor([len(layout.ids) for layout in layouts])
+        mask = (torch.arange(width) < lengths[:, None])[:, None, None]  # [B, 1, 1, T]
     targets = padded("targets", IGNORED).flatten()
     index = (targets != IGNORED).nonzero().squeeze(1)
     return Batch(
@@ -193,10 +262,11 @@ def collate(layouts: Sequence[Layout], *, pad_id: int) -> Batch:
         weights=padded("weights", 0.0).flatten()[index],
         kinds=padded("kinds", Kind.NOTHING).flatten()[index],
         examples=len(layouts),
+        mask=mask,
     )
 
 
-def hybrid_loss(logits: Tensor, batch: Batch) -> Tensor:
-    """Loss of logits [N, V] at ``batch.index``: weighted cross entropies, averaged over the examples."""
-    losses = F.cross_entropy(logits.float(), batch.targets, reduction="none")
-    return (losses * batch.weights).sum() / batch.examples
+def weighted_loss(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+    """Sum of the cross entropies of logits [N, V] at targets [N], weighted by weights [N]."""
+    losses = F.cross_entropy(logits.float(), targets, reduction="none")
+    return (losses * weights).sum()

@@ -21,10 +21,19 @@ CHAT_TEMPLATE = (
 )
 
 # Pieces that merges never cross. A newline keeps its indent, a word its space or underscore, a digit stands
-# alone with its space, three quotes are one piece: answers get short, and no token is a bare space before a
-# word, which would make the first token of a slot trivially certain.
+# alone with its space, a Chinese character alone, three quotes are one piece: answers get short, and no token
+# is a bare space before a word, which would make the first token of a slot trivially certain.
 _PIECES = "|".join(
-    (r"\r?\n *", r'"{3}', r" ?_?\p{L}+", r" ?\p{N}", r" ?[^\s\p{L}\p{N}]+", r"\s+(?=\S)", r"\s+")
+    (
+        r"\r?\n *",
+        r'"{3}',
+        r"\p{Han}",
+        r" ?_?[\p{L}&&[^\p{Han}]]+",
+        r" ?\p{N}",
+        r" ?[^\s\p{L}\p{N}]+",
+        r"\s+(?=\S)",
+        r"\s+",
+    )
 )
 
 

@@ -1,7 +1,8 @@
 """Trains the compact model from nothing: tokenizer, weights, resumable checkpoints, exported folder.
 
-Muon on the matrices and AdamW on embeddings and norms, one schedule over the whole budget: warm-up, constant
-to the middle, then linear down to 2 %. Decoding is none of its business; ``evaluate`` measures that.
+Muon on the matrices and AdamW on embeddings and norms, one schedule over the whole budget. Devices and
+processes are accelerate's business (``accelerate launch -m refusion_core train ...`` for several); decoding is
+that of ``evaluate``.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -25,20 +29,14 @@ from tqdm import tqdm
 from ..config import ModelConfig
 from ..errors import CheckpointError, ConfigError
 from ..model import Transformer
-from .batches import encode_sample, training_batches, training_texts
+from .batches import MIX, lay_out, mix_by_error, training_batches, training_texts
 from .export import export_folder
-from .objective import (
-    Batch,
-    Kind,
-    collate,
-    draw_layout,
-    draw_mask_levels,
-    hybrid_loss,
-    pad_response,
-)
+from .objective import OBJECTIVES, Batch, Kind, collate, draw_mask_levels, weighted_loss
+from .plot import plot_metrics
 from .tasks import FAMILIES
 from .tokenizer import EOS, MASK, PAD, train_tokenizer
 
+SCHEDULES = ("linear", "cosine")
 _FINAL_RATE = 0.02  # of the learning rate, at the end of the schedule
 _LOG_STEPS = 50
 
@@ -48,14 +46,18 @@ class TrainConfig:
     """The recipe; the defaults are those of the bundled model.
 
     minutes: time to train for; tokens: instead, how many fed tokens (the budget that is given counts)
-    batch_tokens, late_batch_tokens: fed tokens a step in the first and in the second half
+    objective: "refusion", "ar" or "mdm", see ``objective``
+    schedule: of the learning rates: "linear" is constant to half of the budget, "cosine" falls all along
+    batch_tokens, late_batch_tokens: fed tokens a step and process, in the first and in the second half
     past_end_weight: weight of the loss of eos behind the first eos
     """
 
-    minutes: float | None = 70.0
+    minutes: float | None = 150.0
     tokens: int | None = None
+    objective: str = "refusion"
+    schedule: str = "linear"
     seed: int = 0
-    vocab_size: int = 2304
+    vocab_size: int = 3072
     hidden_size: int = 256
     intermediate_size: int = 640
     layers: int = 6
@@ -81,10 +83,15 @@ class TrainConfig:
                 "minutes", self.minutes, "is not the only budget", "give minutes or tokens"
             )
         for field, value in asdict(self).items():
-            if isinstance(value, bool) or value is None or field in ("seed", "warmup_steps"):
+            if isinstance(value, bool | str | None) or field in ("seed", "warmup_steps"):
                 continue
             if not (math.isfinite(value) and value > 0):
                 raise ConfigError(field, value, "is not positive", "give a positive number")
+        for field, known in (("objective", OBJECTIVES), ("schedule", SCHEDULES)):
+            if getattr(self, field) not in known:
+                raise ConfigError(
+                    field, getattr(self, field), "is unknown", f"give one of {', '.join(known)}"
+                )
         for field in ("seed", "warmup_steps"):
             if getattr(self, field) < 0:
                 raise ConfigError(field, getattr(self, field), "is negative", "give 0 or more")
@@ -116,7 +123,7 @@ class TrainConfig:
 
 @dataclass
 class Progress:
-    """How far a training has come."""
+    """How far a training has come, over all processes."""
 
     step: int = 0
     tokens: int = 0
@@ -129,10 +136,13 @@ class Progress:
         return min(1.0, self.seconds / (60 * config.minutes))
 
 
-def learning_rate_scale(fraction: float, step: int, warmup_steps: int) -> float:
-    """Factor on the learning rates: warm-up, 1 to half of the budget, then linear to the final rate."""
+def learning_rate_scale(schedule: str, fraction: float, step: int, warmup_steps: int) -> float:
+    """Factor on the learning rates after ``fraction`` of the budget, warm-up included."""
     warm = min(1.0, (step + 1) / max(1, warmup_steps))
-    decay = max(0.0, fraction - 0.5) / 0.5
+    if schedule == "cosine":
+        decay = (1 - math.cos(math.pi * fraction)) / 2
+    else:
+        decay = max(0.0, fraction - 0.5) / 0.5
     return warm * (1 - (1 - _FINAL_RATE) * decay)
 
 
@@ -178,47 +188,80 @@ def make_optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim
     ]
 
 
-def batch_logits(model: Transformer, batch: Batch) -> Tensor:
-    """Logits [N, V] at the tokens of the batch that have a target."""
-    hidden = model.hidden(batch.ids, batch.positions)  # [B, T, D]
-    return model.logits(hidden.flatten(0, 1).index_select(0, batch.index))
+def bfloat16_pays(device: torch.device) -> bool:
+    """Whether the device multiplies bfloat16 matrices natively."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device.type == "cpu" and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
-def batch_loss(model: Transformer, batch: Batch) -> Tensor:
-    """Hybrid loss of a batch in bfloat16 autocast.
+class Objective(nn.Module):
+    """The loss of a model on the tensors of a batch, as a module, which is what compile and accelerate wrap."""
 
-    On CPUs the backward of fused attention takes five times as long as that of plain attention.
-    """
-    with torch.autocast(batch.ids.device.type, dtype=torch.bfloat16), sdpa_kernel(SDPBackend.MATH):
-        logits = batch_logits(model, batch)
-    return hybrid_loss(logits, batch)
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def logits(self, ids: Tensor, positions: Tensor, mask: Tensor | None, index: Tensor) -> Tensor:
+        """Logits [N, V] at the ``index`` [N] of the flattened tokens [B * T]."""
+        hidden = self.model.hidden(ids, positions, mask)  # [B, T, D]
+        return self.model.logits(hidden.flatten(0, 1).index_select(0, index))
+
+    def forward(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        mask: Tensor | None,
+        index: Tensor,
+        targets: Tensor,
+        weights: Tensor,
+    ) -> Tensor:
+        device, fused_is_slow = ids.device, ids.device.type == "cpu"
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device)):
+            # On CPUs the backward of fused attention takes five times as long as that of plain attention.
+            with sdpa_kernel(SDPBackend.MATH) if fused_is_slow else nullcontext():
+                logits = self.logits(ids, positions, mask, index)
+        return weighted_loss(logits, targets, weights)
 
 
 @torch.no_grad()
 def teacher_forced_accuracy(
-    model: Transformer, tokenizer: Tokenizer, *, per_family: int = 64, slot_size: int = 8
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    objective: str = "refusion",
+    per_family: int = 64,
+    slot_size: int = 8,
 ) -> dict[str, dict[str, float]]:
-    """Per family on the dev split: share of right next tokens in clean slots, and of right first tokens of
-    masked slots; nothing past the end counts."""
-    eos_id, mask_id = tokenizer.token_to_id(EOS), tokenizer.token_to_id(MASK)
+    """Per family on the dev split: shares of right next tokens at clean ones, and of right tokens at those
+    masks that start a slot, as far as the objective has such. Nothing past the end counts."""
     figures = {}
     for name, family in FAMILIES.items():
         rng = random.Random(f"accuracy {name}")
-        layouts = []
-        for level in draw_mask_levels(rng, per_family):
-            prompt, tokens = encode_sample(tokenizer, family.sample(rng, "dev"))
-            response = pad_response(tokens, eos_id=eos_id, slot_size=slot_size)
-            layouts.append(
-                draw_layout(
-                    rng, prompt, response, mask_id=mask_id, level=level, past_end_weight=0.0
-                )
+        layouts = [
+            lay_out(
+                rng,
+                tokenizer,
+                family.sample(rng, "dev"),
+                objective=objective,
+                level=level,
+                past_end_weight=0.0,
+                slot_size=slot_size,
             )
-        batch = collate(layouts, pad_id=tokenizer.token_to_id(PAD))
-        right = (batch_logits(model, batch).argmax(-1) == batch.targets).float()
-        inside = batch.weights > 0
-        figures[name] = {
-            label: round(right[inside & (batch.kinds == kind)].mean().item(), 4)
+            for level in draw_mask_levels(rng, per_family)
+        ]
+        pad_id = tokenizer.token_to_id(PAD)
+        batch = collate(layouts, pad_id=pad_id, both_directions=objective == "mdm").to(model.device)
+        logits = Objective(model).logits(batch.ids, batch.positions, batch.mask, batch.index)
+        right = (logits.argmax(-1) == batch.targets).float()
+        counted = {
+            label: (batch.weights > 0) & (batch.kinds == kind)
             for label, kind in (("next", Kind.NEXT), ("slot_start", Kind.SLOT_START))
+        }
+        figures[name] = {
+            label: round(right[tokens].mean().item(), 4)
+            for label, tokens in counted.items()
+            if tokens.any()
         }
     return figures
 
@@ -228,13 +271,17 @@ class Trainer:
 
     def __init__(self, config: TrainConfig, tokenizer: Tokenizer) -> None:
         self.config, self.tokenizer = config, tokenizer
+        self.accelerator = Accelerator()
         self.model = Transformer(config.model_config(tokenizer))
         initialize(self.model, tokenizer, config.seed)
-        self.optimizers = make_optimizers(self.model, config)
         self.progress = Progress()
-        self.loss = batch_loss
+        self.mix = dict(MIX)
+        objective = Objective(self.model)
         if config.compile:
-            self.loss = torch.compile(batch_loss, dynamic=True)
+            objective.compile(dynamic=True)
+        self.objective, *self.optimizers = self.accelerator.prepare(
+            objective, *make_optimizers(self.model, config)
+        )
 
     def save(self, path: Path) -> None:
         """Write everything, atomically."""
@@ -244,60 +291,83 @@ class Trainer:
             "model": self.model.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "progress": asdict(self.progress),
+            "mix": self.mix,
         }
         partial = path.with_suffix(".partial")
         torch.save(state, partial)
         os.replace(partial, path)
 
     @classmethod
-    def load(cls, path: Path) -> Trainer:
-        """Continue from a saved state, with the settings of that training."""
+    def load(cls, path: Path, **budget: Any) -> Trainer:
+        """Continue from a saved state, with the settings of that training but for another ``budget``."""
         if not path.is_file():
             raise CheckpointError("resume", str(path), "does not exist", "train without --resume")
-        state = torch.load(path, weights_only=True)
-        trainer = cls(TrainConfig(**state["config"]), Tokenizer.from_str(state["tokenizer"]))
+        state = torch.load(path, weights_only=True, map_location="cpu")
+        config = TrainConfig(**(state["config"] | budget))
+        trainer = cls(config, Tokenizer.from_str(state["tokenizer"]))
         trainer.model.load_state_dict(state["model"])
         for optimizer, saved in zip(trainer.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
-        trainer.progress = Progress(**state["progress"])
+        trainer.progress, trainer.mix = Progress(**state["progress"]), state["mix"]
         return trainer
 
     def step(self, batch: Batch) -> float:
         """One update; the loss of the batch."""
-        scale = learning_rate_scale(
-            self.progress.fraction(self.config), self.progress.step, self.config.warmup_steps
-        )
-        rates = (self.config.muon_lr, self.config.adamw_lr)
-        for optimizer, rate in zip(self.optimizers, rates, strict=True):
+        config, progress = self.config, self.progress
+        fraction = progress.fraction(config)
+        scale = learning_rate_scale(config.schedule, fraction, progress.step, config.warmup_steps)
+        for optimizer, rate in zip(self.optimizers, (config.muon_lr, config.adamw_lr), strict=True):
             optimizer.param_groups[0]["lr"] = rate * scale
-        loss = self.loss(self.model, batch)
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
+        batch = batch.to(self.accelerator.device)
+        loss = self.objective(
+            batch.ids,
+            batch.positions,
+            batch.mask,
+            batch.index,
+            batch.targets,
+            batch.weights / batch.examples,
+        )
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(self.model.parameters(), config.clip_norm)
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-        self.progress.step += 1
-        self.progress.tokens += batch.tokens
+        progress.step += 1
+        progress.tokens += batch.tokens * self.accelerator.num_processes
         return loss.item()
 
     def batches(self) -> Iterator[Batch]:
         """Batches until the budget is used; larger ones in the second half. Counts the time."""
+        config, progress = self.config, self.progress
         late, stream = None, iter(())
         last = time.monotonic()
-        while (fraction := self.progress.fraction(self.config)) < 1:
+        while (fraction := progress.fraction(config)) < 1:
             if late != (fraction >= 0.5):
                 late = fraction >= 0.5
-                sizes = (self.config.batch_tokens, self.config.late_batch_tokens)
                 stream = training_batches(
                     self.tokenizer,
-                    seed=f"{self.config.seed} step {self.progress.step}",
-                    batch_tokens=sizes[late],
-                    past_end_weight=self.config.past_end_weight,
+                    seed=f"{config.seed} step {progress.step} {self.accelerator.process_index}",
+                    batch_tokens=config.late_batch_tokens if late else config.batch_tokens,
+                    past_end_weight=config.past_end_weight,
+                    objective=config.objective,
+                    mix=self.mix,
                 )
             yield next(stream)
             now = time.monotonic()
-            self.progress.seconds += now - last
+            progress.seconds += now - last
             last = now
+            if self.accelerator.num_processes > 1:  # all must agree on when it ends
+                told = [progress.tokens, progress.seconds]
+                progress.tokens, progress.seconds = broadcast_object_list(told)
+
+    def measure(self) -> dict[str, dict[str, float]]:
+        """Accuracies on the dev split; from here on the families are drawn by their errors."""
+        accuracy = teacher_forced_accuracy(
+            self.model, self.tokenizer, objective=self.config.objective
+        )
+        errors = {name: 1 - sum(shares.values()) / len(shares) for name, shares in accuracy.items()}
+        self.mix.update(mix_by_error(errors))
+        return accuracy
 
 
 def train(
@@ -310,34 +380,49 @@ def train(
 ) -> Path:
     """Train and export to ``output``; state and metrics live in ``work`` (default: ``output`` + "-work").
 
-    ``resume`` continues the state in ``work`` with its own settings. ``report`` sees every metrics record.
+    ``resume`` continues the state in ``work`` with its own settings, but up to the budget of ``config``.
+    ``report`` sees every metrics record.
     """
     work = work or output.with_name(output.name + "-work")
     work.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(config.threads)
-    state = work / "state.pt"
+    state, metrics = work / "state.pt", work / "metrics.jsonl"
     if resume:
-        trainer = Trainer.load(state)
+        trainer = Trainer.load(state, minutes=config.minutes, tokens=config.tokens)
     else:
         texts = training_texts(config.seed, samples=24_000)
         trainer = Trainer(config, train_tokenizer(texts, config.vocab_size))
-    with (work / "metrics.jsonl").open("a" if resume else "w") as metrics:
+        metrics.unlink(missing_ok=True)
 
-        def record(**values: Any) -> None:
-            values = asdict(trainer.progress) | values
-            metrics.write(json.dumps(values) + "\n")
-            metrics.flush()
-            if report:
-                report(values)
+    def record(**values: Any) -> None:
+        if not trainer.accelerator.is_main_process:
+            return
+        values = asdict(trainer.progress) | values
+        with metrics.open("a") as lines:
+            lines.write(json.dumps(values) + "\n")
+        if report:
+            report(values)
 
-        _run(trainer, state, record)
-    return export_folder(trainer.model, trainer.tokenizer, output)
+    _run(trainer, state, record)
+    if trainer.accelerator.is_main_process:
+        plot_metrics(metrics, work / "metrics.png")
+        export_folder(trainer.model, trainer.tokenizer, output)
+    return output
 
 
 def _run(trainer: Trainer, state: Path, record: Callable[..., None]) -> None:
     config, progress = trainer.config, trainer.progress
+    main = trainer.accelerator.is_main_process
     last_save, losses = progress.seconds, []
-    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}") as bar:
+
+    def checkpoint() -> None:
+        record(accuracy=trainer.measure(), mix=trainer.mix)
+        if main:
+            trainer.save(state)
+
+    with tqdm(
+        total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", disable=not main
+    ) as bar:
         for batch in trainer.batches():
             losses.append(trainer.step(batch))
             if progress.step % _LOG_STEPS == 0:
@@ -348,7 +433,5 @@ def _run(trainer: Trainer, state: Path, record: Callable[..., None]) -> None:
                 bar.set_postfix(loss=mean_loss, tokens=f"{progress.tokens / 1e6:.2f}M")
             if progress.seconds - last_save > 60 * config.checkpoint_minutes:
                 last_save = progress.seconds
-                trainer.save(state)
-                record(accuracy=teacher_forced_accuracy(trainer.model, trainer.tokenizer))
-    trainer.save(state)
-    record(accuracy=teacher_forced_accuracy(trainer.model, trainer.tokenizer))
+                checkpoint()
+    checkpoint()

@@ -11,13 +11,15 @@ import torch
 from refusion_core.training.objective import (
     IGNORED,
     Kind,
+    autoregressive_layout,
     build_layout,
     collate,
     draw_layout,
     draw_mask_levels,
-    hybrid_loss,
     masked_count,
     pad_response,
+    token_mask_layout,
+    weighted_loss,
 )
 
 EOS, MASK, PAD = 1, 2, 0
@@ -67,7 +69,8 @@ def test_the_loss_on_hand_made_numbers():
     two, six = math.log(2), math.log(6)
     clean = (two + two + six) / 4
     masked = (two + two + two + six) * 2 / 4
-    assert hybrid_loss(logits, batch).item() == pytest.approx((clean + masked) / 2, rel=1e-6)
+    total = weighted_loss(logits, batch.targets, batch.weights).item()
+    assert total == pytest.approx(clean + masked, rel=1e-6)
 
 
 def test_padding_on_the_right_carries_no_target():
@@ -123,3 +126,36 @@ def test_clean_slots_come_in_random_order():
         for seed in range(200)
     }
     assert len(orders) == 24
+
+
+def test_the_autoregressive_layout_asks_for_every_response_token_in_order():
+    """Also for the first, from the last token of the prompt, and for nothing behind eos."""
+    response = pad_response([10, 11], eos_id=EOS, slot_size=1)
+    layout = autoregressive_layout([7, 8], response)
+    assert layout.ids == [7, 8, 10, 11, EOS]
+    assert layout.positions == [0, 1, 2, 3, 4]
+    assert layout.targets == [IGNORED, 10, 11, EOS, IGNORED]
+    assert layout.weights == [0, 1 / 3, 1 / 3, 1 / 3, 0]
+
+
+def test_the_token_masks_stay_in_reading_order_and_count_the_end_in_full():
+    response = pad_response([10, 11], eos_id=EOS, slot_size=1, past_end=1)
+    settings = {"mask_id": MASK, "past_end_weight": 0.25}
+    full = token_mask_layout(random.Random(0), [7], response, level=0.99, **settings)
+    assert full.ids == [7, MASK, MASK, MASK, MASK]
+    assert full.targets == [IGNORED, 10, 11, EOS, EOS]
+    assert full.weights == pytest.approx(
+        [0, 5 / 12, 5 / 12, 5 / 12, 5 / 48]
+    )  # 5 / 4 masked, 3 long
+    none = token_mask_layout(random.Random(0), [7], response, level=0.01, **settings)
+    assert none.ids == [7, 10, 11, EOS, EOS]
+    assert set(none.targets) == {IGNORED}
+
+
+def test_attention_in_both_directions_never_sees_the_padding():
+    response = pad_response([10], eos_id=EOS, slot_size=1)
+    layouts = [autoregressive_layout(prompt, response) for prompt in ([7], [7, 8, 9])]
+    assert collate(layouts, pad_id=PAD).mask is None
+    batch = collate(layouts, pad_id=PAD, both_directions=True)
+    assert batch.mask.shape == (2, 1, 1, 5)
+    assert batch.mask[:, 0, 0].tolist() == [[True] * 3 + [False] * 2, [True] * 5]

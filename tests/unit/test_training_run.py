@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
 
 from refusion_core.checkpoint import load_checkpoint
-from refusion_core.config import DecodeConfig
 from refusion_core.errors import CheckpointError, ConfigError
-from refusion_core.training.batches import training_texts
-from refusion_core.training.evaluate import evaluate
+from refusion_core.training.batches import MIX, mix_by_error, training_texts
+from refusion_core.training.tasks import FAMILIES
 from refusion_core.training.tokenizer import train_tokenizer
 from refusion_core.training.train import (
     Progress,
@@ -50,8 +52,43 @@ def test_the_loss_falls_and_the_metrics_tell(trained):
     records = [json.loads(line) for line in path.read_text().splitlines()]
     losses = [record["loss"] for record in records if "loss" in record]
     assert losses[-1] < losses[0]
-    assert set(records[-1]["accuracy"]) == {"code", "sums", "extract", "lists"}
+    assert set(records[-1]["accuracy"]) == set(records[-1]["mix"]) == set(FAMILIES)
     assert records[-1]["tokens"] >= 200_000
+
+
+def test_the_metrics_are_drawn(trained):
+    pytest.importorskip("matplotlib")
+    assert (trained.with_name("model-work") / "metrics.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("objective, label", [("ar", "next"), ("mdm", "slot_start")])
+def test_the_other_objectives_learn_too(objective, label, tmp_path):
+    records = []
+    config = TrainConfig(**TINY, tokens=260_000, objective=objective)
+    train(config, tmp_path / "m", report=records.append)
+    losses = [record["loss"] for record in records if "loss" in record]
+    assert losses[-1] < losses[0]
+    assert all(set(shares) == {label} for shares in records[-1]["accuracy"].values())
+
+
+def test_two_processes_train_one_model(tmp_path):
+    """Both must stop at the same step, or one waits for the other for ever."""
+    code = (
+        "from pathlib import Path; from refusion_core.training.train import *;"
+        f"train(TrainConfig(**{TINY!r}, tokens=60_000), Path({str(tmp_path / 'm')!r}))"
+    )
+    (tmp_path / "two.py").write_text(code)
+    subprocess.run(
+        [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=2"]
+        + ["--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no"]
+        + ["--num_cpu_threads_per_process=1", str(tmp_path / "two.py")],
+        env=os.environ | {"PYTHONPATH": os.getcwd()},
+        check=True,
+        timeout=300,
+    )
+    record = json.loads((tmp_path / "m-work" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert 60_000 <= record["tokens"] < 75_000
+    assert load_checkpoint(tmp_path / "m").model.parameter_count() > 0
 
 
 def test_the_folder_loads_and_agrees_with_stock_transformers(trained):
@@ -65,22 +102,6 @@ def test_the_folder_loads_and_agrees_with_stock_transformers(trained):
     assert torch.allclose(found, expected, atol=1e-4)
 
 
-def test_evaluate_counts_right_answers_and_forwards(trained):
-    """The figures are sums over prompts, not averages of ratios."""
-    results = evaluate(
-        load_checkpoint(trained),
-        DecodeConfig(gen_length=16, slot_size=8),
-        families=["sums", "extract"],
-        per_family=2,
-    )
-    assert set(results) == {"sums", "extract"}
-    for result in results.values():
-        figures = result.figures()
-        assert figures["prompts"] == 2
-        assert figures["correct"] + len(result.wrong) / 2 == 1
-        assert figures["tokens_per_forward"] == round(result.tokens / result.forwards, 2)
-
-
 def test_a_saved_state_continues_where_it_was(trained):
     state = trained.with_name("model-work") / "state.pt"
     first, second = Trainer.load(state), Trainer.load(state)
@@ -92,16 +113,40 @@ def test_a_saved_state_continues_where_it_was(trained):
         assert torch.equal(mine, other)
 
 
+def test_a_training_goes_on_to_a_larger_budget(trained, tmp_path):
+    state = trained.with_name("model-work") / "state.pt"
+    trainer = Trainer.load(state, minutes=None, tokens=400_000)
+    assert trainer.config.tokens == 400_000
+    assert 0.49 < trainer.progress.fraction(trainer.config) < 0.55
+
+
+def test_families_with_errors_are_drawn_more_often():
+    errors = dict.fromkeys(FAMILIES, 0.01) | {"lists": 0.5}
+    mix = mix_by_error(errors)
+    assert sum(mix.values()) == pytest.approx(1)
+    assert mix["lists"] > 3 * MIX["lists"]
+    assert min(mix.values()) > 0.015
+    assert mix_by_error(dict.fromkeys(FAMILIES, 0.0))["code"] == pytest.approx(
+        MIX["code"], abs=0.05
+    )
+
+
 def test_resuming_nothing_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="does not exist"):
         train(TrainConfig(**TINY, tokens=1000), tmp_path / "m", resume=True)
 
 
-def test_the_schedule_warms_up_stays_and_falls_to_two_percent():
-    assert learning_rate_scale(0.0, 0, 10) == pytest.approx(0.1)
-    assert learning_rate_scale(0.3, 500, 10) == 1
-    assert learning_rate_scale(0.75, 500, 10) == pytest.approx(0.51)
-    assert learning_rate_scale(1.0, 500, 10) == pytest.approx(0.02)
+def test_the_linear_schedule_warms_up_stays_and_falls_to_two_percent():
+    assert learning_rate_scale("linear", 0.0, 0, 10) == pytest.approx(0.1)
+    assert learning_rate_scale("linear", 0.3, 500, 10) == 1
+    assert learning_rate_scale("linear", 0.75, 500, 10) == pytest.approx(0.51)
+    assert learning_rate_scale("linear", 1.0, 500, 10) == pytest.approx(0.02)
+
+
+def test_the_cosine_schedule_falls_all_along():
+    assert learning_rate_scale("cosine", 0.0, 500, 10) == 1
+    assert learning_rate_scale("cosine", 0.5, 500, 10) == pytest.approx(0.51)
+    assert learning_rate_scale("cosine", 1.0, 500, 10) == pytest.approx(0.02)
 
 
 def test_progress_follows_the_budget_that_is_given():
@@ -120,6 +165,8 @@ def test_progress_follows_the_budget_that_is_given():
         {"layers": 0},
         {"seed": -1},
         {"vocab_size": 100},
+        {"objective": "diffusion"},
+        {"schedule": "step"},
     ],
 )
 def test_impossible_settings_are_refused(settings):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from . import code, extract, lists, sums
-from .base import Family, Sample, Split, split_of
+from . import code, extract, lists, other, story, summarise, sums, table, translate
+from .base import Family, Part, Sample, Split, split_of
 
-FAMILIES: dict[str, Family] = {
-    family.name: family for family in (code.FAMILY, sums.FAMILY, extract.FAMILY, lists.FAMILY)
-}
+_MODULES = (code, sums, translate, summarise, extract, table, lists, story, other)
+FAMILIES: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in _MODULES}
 
-__all__ = ["FAMILIES", "Family", "Sample", "Split", "split_of"]
+__all__ = ["FAMILIES", "Family", "Part", "Sample", "Split", "split_of"]

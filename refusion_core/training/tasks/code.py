@@ -7,9 +7,10 @@ judged by running them.
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
-from .base import Family, Sample, vary_case
+from .base import Family, Sample, assemble, reword
 from .classics import CLASSICS
 from .sandbox import FAILED, run_function
 from .words import made_up
@@ -27,6 +28,12 @@ _REQUESTS = (
     "Can you write a Python function that {task}?",
     "Implement a Python function that {task}.",
     "Python function that {task}.",
+    "Write code that {task}.",
+    "Please write Python code that {task}.",
+    "Function that {task}.",
+    "I want a function that {task}.",
+    "Show me a Python function that {task}.",
+    "Code a function that {task}.",
 )
 _TO_REQUESTS = (
     "Write a Python function to {task}.",
@@ -35,11 +42,30 @@ _TO_REQUESTS = (
     "Please write a function to {task}.",
     "Create a function to {task}.",
     "How do I {task} in Python?",
+    "Python function to {task}.",
+    "Please write Python code to {task}.",
+    "Code to {task}.",
+    "I need a function to {task}.",
+    "How can I {task} in Python?",
 )
+# What hurried people type instead.
+_SHORT = {
+    "function": ("func", "fn", "def"),
+    "Function": ("func", "fn"),
+    "numbers": ("nums",),
+    "number": ("num",),
+    "string": ("str",),
+    "Python": ("py",),
+    "that": ("which",),
+    "Write": ("make", "give me"),
+    "list": ("array",),
+    "returns": ("return",),
+}
+_SHORT_WORDS = re.compile(rf"\b({'|'.join(_SHORT)})\b")
 
 
 @dataclass(frozen=True)
-class Part:
+class _Block:
     """A building block: how it is asked for (the docstring uses the first way) and how it is written."""
 
     phrases: tuple[str, ...]
@@ -48,45 +74,45 @@ class Part:
 
 
 # What happens to each x: "the squares of the numbers".
-_NO_MAP = Part(("",), "x")
+_NO_MAP = _Block(("",), "x")
 _NUMBER_MAPS = (
-    Part(("squares",), "x * x", "squares"),
-    Part(("cubes",), "x ** 3", "cubes"),
-    Part(("doubles",), "2 * x", "doubles"),
-    Part(("triples",), "3 * x", "triples"),
-    Part(("halves",), "x / 2", "halves"),
-    Part(("absolute values", "magnitudes"), "abs(x)", "absolute_values"),
-    Part(("negatives", "opposites"), "-x", "negatives"),
-    Part(("last digits",), "x % 10", "last_digits"),
+    _Block(("squares",), "x * x", "squares"),
+    _Block(("cubes",), "x ** 3", "cubes"),
+    _Block(("doubles",), "2 * x", "doubles"),
+    _Block(("triples",), "3 * x", "triples"),
+    _Block(("halves",), "x / 2", "halves"),
+    _Block(("absolute values", "magnitudes"), "abs(x)", "absolute_values"),
+    _Block(("negatives", "opposites"), "-x", "negatives"),
+    _Block(("last digits",), "x % 10", "last_digits"),
 )
-_LENGTHS = Part(("lengths",), "len(x)", "lengths")
+_LENGTHS = _Block(("lengths",), "len(x)", "lengths")
 _WORD_MAPS = (
-    Part(("first letters", "initials"), "x[0]", "first_letters"),
-    Part(("last letters",), "x[-1]", "last_letters"),
-    Part(("upper case forms", "uppercase versions"), "x.upper()", "upper_case"),
-    Part(("lower case forms", "lowercase versions"), "x.lower()", "lower_case"),
-    Part(("reversed forms", "reverses"), "x[::-1]", "reverses"),
+    _Block(("first letters", "initials"), "x[0]", "first_letters"),
+    _Block(("last letters",), "x[-1]", "last_letters"),
+    _Block(("upper case forms", "uppercase versions"), "x.upper()", "upper_case"),
+    _Block(("lower case forms", "lowercase versions"), "x.lower()", "lower_case"),
+    _Block(("reversed forms", "reverses"), "x[::-1]", "reverses"),
 )
 
 # Which x are kept. Adjectives stand before the noun ("the even numbers"), clauses behind it.
 _ADJECTIVES = (
-    Part(("even",), "x % 2 == 0", "even"),
-    Part(("odd",), "x % 2 == 1", "odd"),
-    Part(("positive",), "x > 0", "positive"),
-    Part(("negative",), "x < 0", "negative"),
-    Part(("nonzero", "non-zero"), "x != 0", "nonzero"),
+    _Block(("even",), "x % 2 == 0", "even"),
+    _Block(("odd",), "x % 2 == 1", "odd"),
+    _Block(("positive",), "x > 0", "positive"),
+    _Block(("negative",), "x < 0", "negative"),
+    _Block(("nonzero", "non-zero"), "x != 0", "nonzero"),
 )
 _NUMBER_CLAUSES = (
-    Part(("greater than {n}", "above {n}", "larger than {n}"), "x > {n}", "large"),
-    Part(("less than {n}", "below {n}", "smaller than {n}"), "x < {n}", "small"),
-    Part(("divisible by {n}",), "x % {n} == 0", "divisible"),
+    _Block(("greater than {n}", "above {n}", "larger than {n}"), "x > {n}", "large"),
+    _Block(("less than {n}", "below {n}", "smaller than {n}"), "x < {n}", "small"),
+    _Block(("divisible by {n}",), "x % {n} == 0", "divisible"),
 )
 _WORD_CLAUSES = (
-    Part(("longer than {n} letters",), "len(x) > {n}", "long"),
-    Part(("shorter than {n} letters",), "len(x) < {n}", "short"),
-    Part(("starting with {c}", "that start with {c}"), 'x[0] == "{c}"', "starting"),
-    Part(("ending with {c}", "that end with {c}"), 'x[-1] == "{c}"', "ending"),
-    Part(("containing {c}", "that contain {c}"), '"{c}" in x', "containing"),
+    _Block(("longer than {n} letters",), "len(x) > {n}", "long"),
+    _Block(("shorter than {n} letters",), "len(x) < {n}", "short"),
+    _Block(("starting with {c}", "that start with {c}"), 'x[0] == "{c}"', "starting"),
+    _Block(("ending with {c}", "that end with {c}"), 'x[-1] == "{c}"', "ending"),
+    _Block(("containing {c}", "that contain {c}"), '"{c}" in x', "containing"),
 )
 
 # What becomes of the kept and mapped x.
@@ -102,25 +128,47 @@ _PRODUCT_WHERE = """result = 1
 _AVERAGE = """values = [{x} for x in {items}{where}]
     return sum(values) / len(values)"""
 _NUMBER_REDUCTIONS = (
-    Part(("the sum of", "the total of"), "return sum({x} for x in {items}{where})", "sum_of"),
-    Part(
-        ("the largest of", "the maximum of"), "return max({x} for x in {items}{where})", "largest"
+    _Block(
+        ("the sum of", "the total of", "the sum of"),
+        "return sum({x} for x in {items}{where})",
+        "sum_of",
     ),
-    Part(
-        ("the smallest of", "the minimum of"), "return min({x} for x in {items}{where})", "smallest"
+    _Block(
+        ("the largest of", "the maximum of", "the max of", "the biggest of", "the highest of"),
+        "return max({x} for x in {items}{where})",
+        "largest",
     ),
-    Part(("the average of", "the mean of"), _AVERAGE, "average"),
-    Part(("the product of",), _PRODUCT, "product_of"),
+    _Block(
+        ("the smallest of", "the minimum of", "the min of", "the lowest of"),
+        "return min({x} for x in {items}{where})",
+        "smallest",
+    ),
+    _Block(("the average of", "the mean of", "the avg of"), _AVERAGE, "average"),
+    _Block(("the product of",), _PRODUCT, "product_of"),
 )
-_SORTED = Part(("a sorted list of",), "return sorted({x} for x in {items}{where})", "sorted")
-_LIST = Part(("a list of", "the list of"), "return [{x} for x in {items}{where}]", "list_of")
-_COUNT = Part(("the number of", "the count of"), "return len([x for x in {items}{where}])", "count")
-_LONGEST = Part(("the longest of",), "return max([x for x in {items}{where}], key=len)", "longest")
-_SHORTEST = Part(
+_SORTED = _Block(("a sorted list of",), "return sorted({x} for x in {items}{where})", "sorted")
+_LIST = _Block(("a list of", "the list of"), "return [{x} for x in {items}{where}]", "list_of")
+_COUNT = _Block(
+    ("the number of", "the count of"), "return len([x for x in {items}{where}])", "count"
+)
+_LONGEST = _Block(
+    ("the longest of",), "return max([x for x in {items}{where}], key=len)", "longest"
+)
+_SHORTEST = _Block(
     ("the shortest of",), "return min([x for x in {items}{where}], key=len)", "shortest"
 )
-_ALL = Part(("whether all",), "return all({test} for x in {items})", "all")
-_ANY = Part(("whether any",), "return any({test} for x in {items})", "any")
+_ALL = _Block(("whether all",), "return all({test} for x in {items})", "all")
+_ANY = _Block(("whether any",), "return any({test} for x in {items})", "any")
+
+# What may be said with one verb: "adds the even numbers".
+_VERBS = {
+    "sum_of": ("adds", "adds up", "sums", "sums up", "totals"),
+    "product_of": ("multiplies",),
+    "count": ("counts",),
+    "sorted": ("sorts",),
+    "list_of": ("lists", "collects", "returns", "gets", "gives"),
+    "average": ("averages",),
+}
 
 
 @dataclass(frozen=True)
@@ -128,10 +176,10 @@ class _Plan:
     """One function to write: reduction, map, filter and what the list holds."""
 
     noun: str
-    reduction: Part
-    mapping: Part = _NO_MAP
-    adjective: Part | None = None
-    clause: Part | None = None
+    reduction: _Block
+    mapping: _Block = _NO_MAP
+    adjective: _Block | None = None
+    clause: _Block | None = None
 
     @property
     def test(self) -> str:
@@ -139,11 +187,11 @@ class _Plan:
         return kept.code if kept else ""
 
 
-def _filled(rng: random.Random, part: Part) -> Part:
+def _filled(rng: random.Random, part: _Block) -> _Block:
     """The part with its number or letter drawn."""
     n = rng.randint(2, 9) if "%" in part.code or "len" in part.code else rng.randint(1, 20)
-    values = {"n": n, "c": rng.choice("abcdefgklmnoprst")}
-    return Part(
+    values = {"n": n, "c": rng.choice("bcdefgklmnoprst")}
+    return _Block(
         tuple(phrase.format(**values) for phrase in part.phrases),
         part.code.format(**values),
         part.name,
@@ -194,6 +242,7 @@ def _statement(plan: _Plan, pick, list_phrase: str) -> str:
     if not adjective and not clause and list_phrase:
         whole = pick(
             (
+                f"{plan.noun}",
                 f"the {plan.noun}{list_phrase}",
                 f"all {plan.noun}{list_phrase}",
                 "a list",
@@ -205,6 +254,35 @@ def _statement(plan: _Plan, pick, list_phrase: str) -> str:
         return f"{pick(plan.reduction.phrases)} {of}{whole}"
     every = pick(("the", "all")) if list_phrase else "the"
     return f"{pick(plan.reduction.phrases)} {of}{every} {kept}{list_phrase}"
+
+
+def _verb_statement(rng: random.Random, plan: _Plan, where: str) -> str:
+    """The plan with its verb: "adds the squares of the even numbers in a list"."""
+    verb = rng.choice(_VERBS[plan.reduction.name])
+    adjective = f"{rng.choice(plan.adjective.phrases)} " if plan.adjective else ""
+    clause = f" {rng.choice(plan.clause.phrases)}" if plan.clause else ""
+    mapped = rng.choice(plan.mapping.phrases)
+    if mapped and not adjective and not clause and plan.noun == "numbers" and rng.random() < 0.3:
+        return f"{verb} {mapped}"
+    of = f"the {mapped} of " if mapped else ""
+    every = rng.choice(("the ", "all ", ""))
+    return f"{verb} {of}{every}{adjective}{plan.noun}{clause}{where}"
+
+
+def _hurried(rng: random.Random, prompt: str) -> str:
+    """The prompt with some words cut short, and perhaps without articles."""
+    prompt = _SHORT_WORDS.sub(
+        lambda m: rng.choice(_SHORT[m[0]]) if rng.random() < 0.5 else m[0], prompt
+    )
+    prompt = prompt.replace("a array", "an array")
+    return re.sub(r"\b(the|a|an) ", "", prompt) if rng.random() < 0.5 else prompt
+
+
+def _base_form(phrase: str) -> str:
+    """A phrase in the third person as one that follows "to"."""
+    verb, _, rest = phrase.partition(" ")
+    verb = f"{verb[:-3]}y" if verb.endswith("ies") else verb[:-1]
+    return f"{verb} {rest}"
 
 
 def _third_person(clause: str) -> str:
@@ -228,31 +306,82 @@ def _canonical_name(plan: _Plan) -> str:
     return "_".join(part for part in parts if part)
 
 
-def _request(rng: random.Random, forms: tuple[str, ...], task: str, name: str | None) -> str:
-    prompt = vary_case(rng, rng.choice(forms)).format(task=task)
+def _request(rng: random.Random, form: str, task: str, name: str | None = None) -> str:
+    """The prompt for a task in the third person; ``name`` is the wanted name of the function."""
+    task = _base_form(task) if form in _TO_REQUESTS else task
+    prompt = reword(rng, form).format(task=task)
+    if rng.random() < 0.3:
+        prompt = _hurried(rng, prompt)
     if name is None:
         return prompt
     return f"{prompt.rstrip('.?')}. {rng.choice(('Name it', 'Call it'))} {name}."
 
 
+def _draw_form(rng: random.Random) -> str:
+    return rng.choice(_REQUESTS if rng.random() < 0.6 else _TO_REQUESTS)
+
+
+def _task(rng: random.Random, plan: _Plan) -> str:
+    """The plan as a task in the third person."""
+    where = rng.choice((" in a list", " in a list", " of a list", " in the list"))
+    if plan.reduction.name in _VERBS and rng.random() < 0.4:
+        return _verb_statement(rng, plan, where if rng.random() < 0.7 else "")
+    verbs = ("returns", "computes", "gives", "finds", "gets")
+    if plan.reduction in (_ALL, _ANY):
+        verbs = ("returns", "checks", "tells")
+    if plan.noun in plan.reduction.name or rng.random() < 0.85:
+        return f"{rng.choice(verbs)} {_statement(plan, rng.choice, where)}"
+    return f"{rng.choice(verbs)} {_statement(plan, rng.choice, '')}"
+
+
+_BINDS = re.compile(r"^def \w+\((.*)\):|^\s+for (.+) in |^\s+([\w, ]+?) = ")
+
+
+def _bound(line: str) -> set[str]:
+    """The names that a line introduces."""
+    found = _BINDS.match(line)
+    return set(re.findall(r"\w+", " ".join(filter(None, found.groups())))) if found else set()
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _needs(lines: list[str], index: int) -> tuple[int, ...]:
+    """The earlier lines that name what this line uses, and the one that opens its block."""
+    line = lines[index]
+    if index == 0 or line.lstrip().startswith('"""'):
+        return ()
+    used = set(re.findall(r"\w+", line))
+    needed = {i for i in range(index) if _bound(lines[i]) & used}
+    openers = [
+        i for i in range(1, index) if lines[i].endswith(":") and _indent(lines[i]) < _indent(line)
+    ]
+    return tuple(sorted(needed.union(openers[-1:])))
+
+
+def _pieces(source: str) -> list[tuple[str, tuple[int, ...]]]:
+    """The lines of a function, each with the lines that it needs; an indent belongs to the line before, since
+    it is one token with the newline."""
+    lines = source.split("\n")
+    breaks = ["\n" + " " * _indent(line) for line in lines[1:]] + [""]
+    return [
+        (line.lstrip() + end, _needs(lines, i))
+        for i, (line, end) in enumerate(zip(lines, breaks, strict=True))
+    ]
+
+
 def _draw_composed(rng: random.Random) -> Sample:
     plan = _draw_plan(rng)
     own_name = made_up(rng).lower() if rng.random() < 0.12 else None
-    where = rng.choice((" in a list", " in a list", " of a list", " in the list"))
-    task = _statement(plan, rng.choice, where)
-    if rng.random() < 0.75:
-        prompt = _request(
-            rng, _REQUESTS, f"{rng.choice(('returns', 'computes', 'gives'))} {task}", own_name
-        )
-    else:
-        verb = "check" if plan.reduction in (_ALL, _ANY) else rng.choice(("compute", "find", "get"))
-        prompt = _request(rng, _TO_REQUESTS, f"{verb} {task}", own_name)
     combination = (plan.noun, plan.reduction.name, plan.mapping.name, plan.test)
+    response, parts = assemble(_pieces(_function(plan, own_name or _canonical_name(plan))))
     return Sample(
         family="code",
         key="/".join(combination),
-        prompt=prompt,
-        response=_function(plan, own_name or _canonical_name(plan)),
+        prompt=_request(rng, _draw_form(rng), _task(rng, plan), own_name),
+        response=response,
+        parts=parts,
         facts={"kind": plan.noun},
     )
 
@@ -260,12 +389,14 @@ def _draw_composed(rng: random.Random) -> Sample:
 def _draw_classic(rng: random.Random) -> Sample:
     classic = rng.choice(CLASSICS)
     phrase = rng.choice(classic.phrases)
-    form = rng.choice(_REQUESTS)
+    form = _draw_form(rng)
+    response, parts = assemble(_pieces(classic.source))
     return Sample(
         family="code",
         key=f"classic/{phrase}/{form}",
-        prompt=vary_case(rng, form).format(task=phrase),
-        response=classic.source,
+        prompt=_request(rng, form, phrase),
+        response=response,
+        parts=parts,
         facts={"kind": classic.kind},
     )
 
@@ -287,11 +418,15 @@ _CASES: dict[str, list[list]] = {
         [["bread", "abc", "tin", "fragments", "KEG", "open", "moonlight", "psalms", "lark"]],
         [["total", "a", "Bookkeepers", "elf", "oars", "rapid", "glass", "tug", "nun", "kick"]],
         [["backgrounds", "complications"]],
+        ["bulb civic dread eye fluff gong kick level madam noun onto pup roar seas tent".split()],
+        [
+            "bathtub chic dad escape fief going kayak loyal mum nation otto plump river species treat".split()
+        ],
     ],
     "text": [["level"], ["Hello World"], ["a quick brown fox 42"], ["eve sees"], ["Z"]],
     "text, text": [["banana", "a"], ["level", "l"], ["abc", "z"], ["abc", "abc"], ["cab", "abc"]],
     "text, number": [["hello", 2], ["a", 3], ["world wide", 4]],
-    "integer": [[1], [2], [3], [4], [7], [9], [10], [12], [100], [2000]],
+    "integer": [[1], [2], [3], [4], [7], [9], [10], [12], [100], [1000]],
     "real": [[0], [1], [2.5], [-3], [100], [12]],
     "two": [[3, 4], [10, 5], [7, 7], [2, 9], [12, 8], [1, 6]],
     "three": [[1, 2, 3], [9, 4, 6], [5, 5, 5], [7, 10, 2], [-1, 0, 8]],

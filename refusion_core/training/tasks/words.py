@@ -46,6 +46,28 @@ salad salt shadow silver spider spring sugar summer table tea thunder tiger tunn
 window winter wolf zebra
 """.split()
 
+GOODS = """
+apple bag basket bell book bottle bowl bread broom brush butter cake camera candle cap carpet chair cheese
+clock coat coffee comb cup desk drum fan flute fork guitar hammer hat honey jacket jar kettle knife ladder
+lamp lemon mango melon milk mirror mug oil orange oven pan paper pear pen pencil pepper phone pillow plate
+plum radio rice rope salt saw scarf shelf shirt soap sofa spoon stamp sugar table tea tent towel umbrella
+vase wallet watch
+""".split()
+
+COLOURS = "black blue brown gold green grey orange pink purple red silver white yellow".split()
+
+PETS = "canary cat dog duck ferret goat goldfish hamster horse lizard parrot pony rabbit snake turtle".split()
+
+SUBJECTS = (
+    "art biology chemistry dance drama french geography history math music physics spanish".split()
+)
+
+MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
+
+DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+
 _ONSETS = """
 Ba Be Bo Bra Da De Dor Fa Fen Ga Gri Ha Jo Ka Ke Kor La Lo Lu Ma Mar Mo Na Ne Or Pa Pel Ra Re Ro Sa Sel
 Sha Ta Tor Ve Vi Wen Za Zo
@@ -72,3 +94,8 @@ def person(rng: random.Random) -> str:
 def city(rng: random.Random) -> str:
     """A city, sometimes made up."""
     return made_up(rng) if rng.random() < 0.25 else rng.choice(CITIES)
+
+
+def a_or_an(noun: str) -> str:
+    """The noun with its article (for the nouns of this module, whose spelling tells their sound)."""
+    return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"
