@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from .baselines import AutoregressiveDecoder, MaskedDiffusionDecoder
 from .checkpoint import Checkpoint
-from .config import DecodeConfig, RecordConfig
+from .config import (
+    AnyDecodeConfig,
+    AutoregressiveConfig,
+    DecodeConfig,
+    MaskedDiffusionConfig,
+    RecordConfig,
+)
 from .decoder import SlotDecoder
 from .errors import PromptError
 from .events import Event
+
+_DECODERS = {
+    DecodeConfig: SlotDecoder,
+    AutoregressiveConfig: AutoregressiveDecoder,
+    MaskedDiffusionConfig: MaskedDiffusionDecoder,
+}
 
 
 def decode(
@@ -16,13 +29,14 @@ def decode(
     *,
     prompt: str | None = None,
     prompt_ids: Iterable[int] | None = None,
-    config: DecodeConfig | None = None,
+    config: AnyDecodeConfig | None = None,
     record: RecordConfig | None = RecordConfig(),  # noqa: B008 (frozen)
     should_stop: Callable[[], bool] | None = None,
 ) -> Iterator[Event]:
     """Decode a prompt; yields events, the last one ``run_finished``.
 
     prompt goes through the chat template; prompt_ids are used as they are. Give one of them.
+    config: its type says which decoder; without one it is ReFusion's with its defaults.
     record: None yields ``run_started`` and ``run_finished`` only and computes nothing for watching.
     should_stop: asked before every forward; a stopped run still ends with ``run_finished``.
 
@@ -44,7 +58,7 @@ def decode(
             "shorten the prompt or gen_length",
         )
     has_tokenizer = checkpoint.tokenizer is not None
-    return SlotDecoder(
+    return _DECODERS[type(config)](
         checkpoint.model,
         checkpoint.facts,
         prompt_ids=ids,

@@ -95,6 +95,93 @@ class DecodeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AutoregressiveConfig:
+    """Left to right, one token per forward, with cache.
+
+    gen_length: response length in tokens, at most
+    slot_size: a model trained with slots has never been asked for the next token across a slot border, so the
+        first token of every slot of this size is asked of a mask, in the same forward; None is for a
+        model trained for plain next-token prediction
+
+    Raises ConfigError on an impossible setting.
+    """
+
+    gen_length: int = 64
+    slot_size: int | None = 32
+
+    def __post_init__(self) -> None:
+        _require_int("gen_length", self.gen_length, 1)
+        if self.slot_size is not None:
+            _require_int("slot_size", self.slot_size, 1)
+
+    @property
+    def padded_length(self) -> int:
+        """Response length in tokens."""
+        return self.gen_length
+
+    @property
+    def slot_count(self) -> int:
+        """Slots in the response: to this decoder a slot is a token."""
+        return self.gen_length
+
+
+LAYOUTS = ("clean_first", "reading_order")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedDiffusionConfig:
+    """Masks everywhere, the most confident tokens first, everything recomputed in every step, no cache.
+
+    gen_length: response length in tokens; rounded up to a multiple of ``serial_blocks``
+    serial_blocks: number of equal groups of positions, decoded one after the other
+    tokens_per_step: commit so many of the most confident tokens in every step
+    confidence_threshold: instead, commit every token whose confidence is strictly above, at least the best one
+    layout: "clean_first" feeds prompt, committed tokens, masks, each in position order, under causal attention,
+        which is what ReFusion weights know; "reading_order" feeds all in position order under attention in both
+        directions, for weights trained with that objective
+
+    Raises ConfigError on an impossible setting.
+    """
+
+    gen_length: int = 64
+    serial_blocks: int = 1
+    tokens_per_step: int = 1
+    confidence_threshold: float | None = None
+    layout: str = "clean_first"
+
+    def __post_init__(self) -> None:
+        _require_int("gen_length", self.gen_length, 1)
+        _require_int("serial_blocks", self.serial_blocks, 1)
+        _require_int("tokens_per_step", self.tokens_per_step, 1)
+        if self.confidence_threshold is not None:
+            _require_number("confidence_threshold", self.confidence_threshold, 0, 1)
+        if self.serial_blocks > self.gen_length:
+            raise ConfigError(
+                "serial_blocks",
+                self.serial_blocks,
+                f"is more than the {self.gen_length} tokens of the response",
+                "give fewer blocks or a longer gen_length",
+            )
+        if self.layout not in LAYOUTS:
+            raise ConfigError(
+                "layout", self.layout, "is unknown", f"give one of {', '.join(LAYOUTS)}"
+            )
+
+    @property
+    def padded_length(self) -> int:
+        """Response length in tokens that is really decoded."""
+        return math.ceil(self.gen_length / self.serial_blocks) * self.serial_blocks
+
+    @property
+    def slot_count(self) -> int:
+        """Slots in the response: to this decoder a slot is a token."""
+        return self.padded_length
+
+
+AnyDecodeConfig = DecodeConfig | AutoregressiveConfig | MaskedDiffusionConfig
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordConfig:
     """What is written down beside the decisions; never changes what is decoded.
 

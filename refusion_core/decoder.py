@@ -6,49 +6,30 @@ every decision is a function of ``selection``. What is watched never changes wha
 
 from __future__ import annotations
 
-import time
-import uuid
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from . import selection
-from .config import DecodeConfig, RecordConfig
 from .dependency import AttentionMass
 from .events import (
-    SCHEMA_VERSION,
-    CacheState,
-    Commit,
     CommittedSlot,
     Dependency,
     Event,
-    Forward,
     InfilledSlot,
     InfillRound,
-    ModelFacts,
     Plan,
     PlannedSlot,
-    RunFinished,
-    RunStarted,
     Segment,
     Settings,
-    TokenText,
     VerifiedSlot,
     Verify,
-    Vocabulary,
 )
-from .readout import Proposal, propose, token_probabilities
-from .trace import StatisticsFold
-
-Emits = Generator[Event, None, None]
-
-
-class Stopped(Exception):
-    """The listener asked the run to stop."""
+from .readout import Proposal, token_probabilities
+from .run import Emits, Run
 
 
 @dataclass
@@ -86,68 +67,16 @@ class Row:
         return self.ended_by_eos or self.run == len(self.tokens)
 
 
-class Recorder:
-    """Stamps events with order, time and place, adds the texts of new token ids, and folds statistics."""
+class SlotDecoder(Run):
+    """One run of the ReFusion decoder."""
 
-    def __init__(self, describe: Callable[[list[int]], list[TokenText]] | None) -> None:
-        self._describe = describe
-        self._known: set[int] = set()
-        self._fold = StatisticsFold()
-        self._start = time.perf_counter()
-        self._seq = 0
-        self.place: dict[str, int] = {}
+    decoder = "refusion"
 
-    def emit(self, kind: type[Event], *, ids: Sequence[int] = (), **values: Any) -> Emits:
-        """Yield the event, behind a Vocabulary event for those of ``ids`` that are new."""
-        yield from self.vocabulary(ids)
-        yield self._stamp(kind, **(self.place | values))
-
-    def vocabulary(self, ids: Sequence[int]) -> Emits:
-        """Yield the texts of the ids not yet told, if there are any and texts are known."""
-        new = list(dict.fromkeys(i for i in ids if i not in self._known))
-        if new and self._describe:
-            self._known.update(new)
-            yield self._stamp(Vocabulary, tokens=tuple(self._describe(new)))
-
-    def _stamp(self, kind: type[Event], **values: Any) -> Event:
-        event = kind(seq=self._seq, t=round(time.perf_counter() - self._start, 6), **values)
-        self._seq += 1
-        self._fold.add(event)
-        return event
-
-    def statistics(self):
-        """The figures so far."""
-        return self._fold.result()
-
-
-class SlotDecoder:
-    """One run. ``model`` needs ``feed``, ``logits`` and ``new_cache`` as in ``refusion_core.model``."""
-
-    def __init__(
-        self,
-        model: Any,
-        facts: ModelFacts,
-        *,
-        prompt_ids: list[int],
-        config: DecodeConfig,
-        record: RecordConfig | None,
-        describe: Callable[[list[int]], list[TokenText]] | None = None,
-        to_text: Callable[[list[int]], str] | None = None,
-        prompt_text: str | None = None,
-        should_stop: Callable[[], bool] | None = None,
-    ) -> None:
-        self.model, self.facts, self.config, self.record = model, facts, config, record
-        self.prompt_ids, self.prompt_text = prompt_ids, prompt_text
-        self.mask_id, self.eos_id = facts.mask_id, facts.eos_id
-        self._to_text, self._should_stop = to_text, should_stop
-        self._recorder = Recorder(describe if record else None)
-        self._tokens: list[int] = []  # committed response tokens, in commit order
-        self._positions: list[int] = []
-        self._owners: list[int] = []  # their slots
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self._owners: list[int] = []  # the slots of the committed tokens
         self._eos_slot: int | None = None
         self._prompt_fed = False
-        self._forwards = 0
-        self._reused = self._computed = 0  # of the current iteration
 
     # Coordinates
 
@@ -163,58 +92,19 @@ class SlotDecoder:
 
     # The run
 
-    def run(self) -> Emits:
-        """All events of the run; only the first and the last when nothing is recorded."""
-        for event in self._run():
-            if self.record or isinstance(event, (RunStarted, RunFinished)):
-                yield event
-
-    def _run(self) -> Emits:
-        # Only now, since a run may be made long before it starts.
-        self._cache = self.model.new_cache(len(self.prompt_ids) + self.config.padded_length)
-        yield from self._start()
-        stop_reason, error, failure = "length", None, None
-        try:
-            yield from self._blocks()
-            if self._eos_slot is not None:
-                stop_reason = "eos"
-        except Stopped:
-            stop_reason = "stopped"
-        except (
-            Exception
-        ) as problem:  # the run ends with a marked, readable trace; then it is raised
-            stop_reason, error, failure = "error", f"{type(problem).__name__}: {problem}", problem
-        yield from self._finish(stop_reason, error)
-        if failure is not None:
-            raise failure
-
-    def _start(self) -> Emits:
-        config, notices = self.config, []
+    def _notices(self) -> Iterator[str]:
+        config = self.config
         if config.padded_length != config.gen_length:
-            notices.append(
+            yield (
                 f"gen_length {config.gen_length} was rounded up to {config.padded_length}: "
                 f"{config.serial_blocks} block(s) of {config.slots_per_block} slot(s) of "
                 f"{config.slot_size} tokens"
             )
-        yield from self._recorder.emit(
-            RunStarted,
-            schema_version=SCHEMA_VERSION,
-            run_id=uuid.uuid4().hex[:12],
-            time=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            decoder="refusion",
-            model=self.facts,
-            settings=Settings(**config.to_dict()),
-            response_start=len(self.prompt_ids),
-            response_length=config.padded_length,
-            slot_count=config.slot_count,
-            prompt_ids=tuple(self.prompt_ids),
-            prompt_text=self.prompt_text,
-            notices=tuple(notices),
-        )
-        # The prompt's texts follow, since the run starts with run_started.
-        yield from self._recorder.vocabulary([*self.prompt_ids, self.mask_id, self.eos_id])
 
-    def _blocks(self) -> Emits:
+    def _settings(self) -> Settings:
+        return Settings(**self.config.to_dict())
+
+    def _decode(self) -> Generator[Event, None, bool]:
         iteration = 0
         per_block = self.config.slots_per_block
         for block in range(self.config.serial_blocks):
@@ -226,7 +116,8 @@ class SlotDecoder:
                 remaining = [s for s in remaining if s not in committed and s < end]
                 iteration += 1
             if self._eos_slot is not None:
-                break
+                return True
+        return False
 
     def _iterate(self, remaining: list[int]) -> Generator[Event, None, list[int]]:
         """One iteration; returns the slots it committed."""
@@ -271,7 +162,9 @@ class SlotDecoder:
     def _drafts(self, remaining: list[int], masks: Tensor) -> list[Draft]:
         """Drafts with their choices. Only first tokens decide, so unwatched runs read no more than those
         and the tokens of the chosen slots."""
-        first = self._propose(masks[:, 0], [self._span(slot)[0] for slot in remaining])
+        noise = {"temperature": self.config.temperature, "seed": self.config.seed}
+        starts = [self._span(slot)[0] for slot in remaining]
+        first = self._propose(masks[:, 0], starts, **noise)
         drafts = [Draft(slot, [p]) for slot, p in zip(remaining, first, strict=True)]
         confidences = [draft.confidence for draft in drafts]
         choices = selection.choose_slots(confidences, self.config.slot_threshold)
@@ -281,25 +174,12 @@ class SlotDecoder:
         rest = self._propose(
             masks[needed, 1:].flatten(0, 1),
             [p for i in needed for p in self._span(remaining[i])[1:]],
+            **noise,
         )
         per_slot = self.config.slot_size - 1
         for place, i in enumerate(needed):
             drafts[i].proposals += rest[place * per_slot : (place + 1) * per_slot]
         return drafts
-
-    def _propose(
-        self, hidden: Tensor, positions: list[int], *, noisy: bool = True
-    ) -> list[Proposal]:
-        return propose(
-            self.model,
-            hidden,
-            mask_id=self.mask_id,
-            top_k=self.record.top_k if self.record else 0,
-            temperature=self.config.temperature if noisy else 0.0,
-            seed=self.config.seed,
-            iteration=self._recorder.place["iteration"],
-            positions=positions,
-        )
 
     def _emit_plan(self, drafts: list[Draft]) -> Emits:
         slots = []
@@ -511,7 +391,7 @@ class SlotDecoder:
             fed += row.run
             row.last_hidden = hidden[fed - 1]
         self._cache.rewind(at + fed)
-        proposals = self._propose(hidden[fed:], positions[fed:], noisy=False)
+        proposals = self._propose(hidden[fed:], positions[fed:])
         result: dict[int, list[Proposal]] = {}
         for row in active:
             count = size - row.run
@@ -615,23 +495,7 @@ class SlotDecoder:
                 )
             )
         dropped, eos_position = self._drop_after_eos(rows)
-        yield from self._recorder.emit(
-            Commit,
-            branch=branch,
-            slots=tuple(slots),
-            dropped_slots=dropped,
-            eos_position=eos_position,
-        )
-        kept = self._cache.length - before
-        yield from self._recorder.emit(
-            CacheState,
-            length=self._cache.length,
-            reused=self._reused,
-            computed=self._computed,
-            discarded=self._computed - kept,
-            kept=kept,
-            bytes=self._cache.length * self._cache.bytes_per_entry,
-        )
+        yield from self._emit_commit(branch, slots, dropped, eos_position, before)
 
     def _drop_after_eos(self, rows: list[Row]) -> tuple[tuple[int, ...], int | None]:
         """The slots that an eos committed just now ends, and its position."""
@@ -643,40 +507,7 @@ class SlotDecoder:
         dropped = tuple(slot for slot in gone if slot not in self._owners)
         return dropped, self._span(self._eos_slot)[rows[-1].run - 1]
 
-    # Forwards and other events
-
-    def _forward(
-        self,
-        phase: str,
-        ids: list[int],
-        positions: list[int],
-        segments: list[Segment],
-        groups: list[int] | None = None,
-        watcher: AttentionMass | None = None,
-    ) -> Generator[Event, None, Tensor]:
-        """One forward of the model, with its event; returns the hidden states [T, hidden_size]."""
-        if self._should_stop is not None and self._should_stop():
-            raise Stopped
-        hits = self._cache.length
-        start = time.perf_counter()
-        hidden = self.model.feed(ids, positions, self._cache, groups, watcher)
-        if hidden.device.type != "cpu":
-            torch.accelerator.synchronize(hidden.device)
-        seconds = time.perf_counter() - start
-        self._reused += hits
-        self._computed += len(ids)
-        yield from self._recorder.emit(
-            Forward,
-            forward=self._forwards,
-            phase=phase,
-            segments=tuple(segments),
-            tokens_computed=len(ids),
-            cache_hits=hits,
-            groups=len(set(groups)) if groups else 1,
-            seconds=round(seconds, 6),
-        )
-        self._forwards += 1
-        return hidden
+    # Dependency
 
     def _attention_mass(self, remaining: list[int], prompt_length: int) -> AttentionMass | None:
         """A watcher for the plan forward: rows are the remaining slots; columns the prompt, then the
@@ -709,24 +540,6 @@ class SlotDecoder:
             columns=tuple(self._dependency_columns(remaining)),
             matrix=tuple(tuple(row[1:]) for row in rows),
             prompt=tuple(row[0] for row in rows),
-        )
-
-    def _finish(self, stop_reason: str, error: str | None) -> Emits:
-        by_position = sorted(zip(self._positions, self._tokens, strict=True))
-        end = selection.text_end(self._tokens, self._positions, self.eos_id)
-        shown = [token for position, token in by_position if end is None or position < end]
-        self._recorder.place = {}
-        yield from self._recorder.emit(
-            RunFinished,
-            stop_reason=stop_reason,
-            output_ids=(*self.prompt_ids, *(token for _, token in by_position)),
-            output_positions=(
-                *range(len(self.prompt_ids)),
-                *(position for position, _ in by_position),
-            ),
-            text=self._to_text(shown) if self._to_text else None,
-            stats=self._recorder.statistics(),
-            error=error,
         )
 
 

@@ -27,7 +27,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Phase = Literal["plan", "verify", "infill_predict", "infill_verify", "ar", "mdm"]
 TokenKind = Literal["prompt", "mask", "draft"]
-Origin = Literal["plan", "verified", "infill", "forced"]
+Origin = Literal["plan", "verified", "infill", "forced", "next"]
 TokenStatus = Literal["first", "accepted", "rejected", "behind", "forced"]
 Alternatives = tuple[tuple[Count, Probability], ...]
 
@@ -59,7 +59,11 @@ class ModelFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of the decode, as given (see ``refusion_core.config.DecodeConfig``)."""
+    """The settings of the decode, as given (see the configs in ``refusion_core.config``).
+
+    To the baselines a slot is a token: their ``slot_size`` is 1. What they have beyond the decoder's own
+    settings is in the last four.
+    """
 
     gen_length: Count
     slot_size: Count
@@ -68,6 +72,10 @@ class Settings:
     token_threshold: Probability
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     seed: Count
+    mask_every: Count | None = None
+    tokens_per_step: Count | None = None
+    confidence_threshold: Probability | None = None
+    layout: Literal["clean_first", "reading_order"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +112,9 @@ class PlannedSlot:
     margin: Finite
     rank: Count
     chosen: bool
-    reason: Literal["above_threshold", "best_of_none", "below_threshold"]
+    reason: Literal[
+        "above_threshold", "best_of_none", "below_threshold", "among_best", "not_among_best", "next"
+    ]
     tokens: tuple[Count, ...]
     probabilities: tuple[Probability, ...]
     alternatives: tuple[Alternatives, ...] = ()
@@ -278,7 +288,7 @@ class Commit(Event):
     """Tokens become final. ``dropped_slots`` are the slots that eos ended, ``eos_position`` where it is."""
 
     type: ClassVar[str] = "commit"
-    branch: Literal["prefix", "infill"]
+    branch: Literal["prefix", "infill", "ar", "mdm"]
     slots: tuple[CommittedSlot, ...]
     dropped_slots: tuple[Count, ...] = ()
     eos_position: Count | None = None

@@ -38,6 +38,16 @@ def choose_slots(confidences: Sequence[float], slot_threshold: float) -> list[Ch
     return choices
 
 
+def choose_best(confidences: Sequence[float], count: int) -> list[Choice]:
+    """Choose the ``count`` most confident; of equal ones the earlier ranks first."""
+    order = sorted(range(len(confidences)), key=lambda index: -confidences[index])
+    rank = {index: place for place, index in enumerate(order)}
+    return [
+        Choice(rank[i] < count, "among_best" if rank[i] < count else "not_among_best", rank[i])
+        for i in range(len(confidences))
+    ]
+
+
 def passing_run(probabilities: Sequence[float], token_threshold: float) -> int:
     """Number of leading tokens whose probability is above the threshold."""
     for count, probability in enumerate(probabilities):
