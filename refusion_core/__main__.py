@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, track
 from rich.table import Table
 
+from . import options
 from .config import DecodeConfig, RecordConfig
 from .errors import PromptError, RefusionError
 from .events import Commit, Event, RunFinished, RunStarted, Statistics, dump_event
@@ -31,46 +32,39 @@ app = typer.Typer(
 app.command("train")(train)
 app.command("evaluate")(evaluate)
 
-_DEFAULTS = DecodeConfig()
 _STDERR = Console(stderr=True, soft_wrap=True)
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 TraceFile = Annotated[Path, typer.Argument(help="A .trace.jsonl file.")]
 
 
 @app.command("decode")
 def decode_command(
-    model: Annotated[str, typer.Option(help='"bundled", a folder, or a hub id.')] = "bundled",
+    model: options.Model = "bundled",
     prompt: Annotated[str | None, typer.Option(help="Text, put into the chat template.")] = None,
     prompt_ids: Annotated[
         str | None, typer.Option(help="Token ids as they are, separated by commas.")
     ] = None,
-    gen_length: Annotated[
-        int, typer.Option(help="Response length in tokens.")
-    ] = _DEFAULTS.gen_length,
-    slot_size: Annotated[int, typer.Option(help="Tokens per slot.")] = _DEFAULTS.slot_size,
-    serial_blocks: Annotated[
-        int, typer.Option(help="Groups of slots decoded in turn.")
-    ] = _DEFAULTS.serial_blocks,
-    slot_threshold: Annotated[
-        float, typer.Option(help="Choose slots with a confidence above this.")
-    ] = _DEFAULTS.slot_threshold,
-    token_threshold: Annotated[
-        float, typer.Option(help="Accept tokens with a probability above this.")
-    ] = _DEFAULTS.token_threshold,
-    temperature: Annotated[
-        float, typer.Option(help="Noise on the plan's drafts; 0 is greedy.")
-    ] = _DEFAULTS.temperature,
-    seed: Annotated[int, typer.Option(help="Seed of that noise.")] = _DEFAULTS.seed,
-    device: Annotated[str, typer.Option(help='"auto" or a torch device.')] = "auto",
+    decoder: options.Decoder = "refusion",
+    gen_length: options.GenLength = options.DEFAULTS.gen_length,
+    slot_size: options.SlotSize = None,
+    serial_blocks: options.SerialBlocks = None,
+    slot_threshold: options.SlotThreshold = options.DEFAULTS.slot_threshold,
+    token_threshold: options.TokenThreshold = options.DEFAULTS.token_threshold,
+    temperature: options.Temperature = options.DEFAULTS.temperature,
+    seed: options.Seed = options.DEFAULTS.seed,
+    tokens_per_step: options.TokensPerStep = 1,
+    confidence_threshold: options.ConfidenceThreshold = None,
+    layout: options.Layout = "clean_first",
+    device: options.Device = "auto",
     dtype: Annotated[str, typer.Option(help='"auto", float32, float16 or bfloat16.')] = "auto",
     mask_token_id: Annotated[
         int | None, typer.Option(help="For checkpoints whose config.json does not name it.")
     ] = None,
     trace: Annotated[Path | None, typer.Option(help="Write the events to this file.")] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Decode a prompt and print the text."""
-    config = DecodeConfig(
+    config = options.decode_config(
+        decoder,
         gen_length=gen_length,
         slot_size=slot_size,
         serial_blocks=serial_blocks,
@@ -78,6 +72,9 @@ def decode_command(
         token_threshold=token_threshold,
         temperature=temperature,
         seed=seed,
+        tokens_per_step=tokens_per_step,
+        confidence_threshold=confidence_threshold,
+        layout=layout,
     )
     ids = None if prompt_ids is None else _parse_ids(prompt_ids)
     if (prompt is None) == (ids is None):
@@ -110,8 +107,8 @@ def record_command(
         Path, typer.Argument(help="JSON list of objects with name, prompt and settings.")
     ],
     output: Annotated[Path, typer.Option(help="Folder for NAME.trace.jsonl.")],
-    model: Annotated[str, typer.Option(help='"bundled", a folder, or a hub id.')] = "bundled",
-    device: Annotated[str, typer.Option(help='"auto" or a torch device.')] = "auto",
+    model: options.Model = "bundled",
+    device: options.Device = "auto",
 ) -> None:
     """Decode a list of examples and write their traces."""
     wanted = [
@@ -132,7 +129,7 @@ def record_command(
 
 
 @app.command("summarize")
-def summarize_command(file: TraceFile, as_json: Json = False) -> None:
+def summarize_command(file: TraceFile, as_json: options.Json = False) -> None:
     """Print the figures of a recorded run."""
     trace = read_trace(file)
     finished = trace.finished
