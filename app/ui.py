@@ -29,8 +29,10 @@ DEMO_PROMPT = "Write a Python function that returns the sum of the squares of a 
 PROMPTS = [
     DEMO_PROMPT,
     "Compute 347 + 586 step by step.",
+    "Translate to Chinese: My father is reading a book at home.",
     "Turn this into JSON: Mira Olsen is a 34 year old baker from Porto.",
-    "Number these items: mirror, salad, baker, velvet.",
+    "Make a table: Emma is 31 and lives in Rome. Felix is 25 and lives in Oslo.",
+    "Tell me a short story about Mia and a fox in the forest.",
 ]
 # Settings that can be picked as a whole.
 PRESETS = {

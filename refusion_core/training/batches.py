@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 
 from tokenizers import Tokenizer
@@ -33,6 +34,7 @@ MIX: Mapping[str, float] = {
     "story": 0.04,
     "other": 0.03,
 }
+_WORD = re.compile(r"[A-Za-z]{3,}")
 _MIX_FLOOR = 0.03  # share of a family that has nothing more to learn
 
 _POOL = 512  # examples that are sorted by length and cut into batches together
@@ -56,12 +58,18 @@ def draw_sample(rng: random.Random, split: Split, mix: Mapping[str, float] = MIX
 
 
 def training_texts(seed: int, samples: int) -> Iterator[str]:
-    """Texts to learn a tokenizer from."""
+    """Texts to learn a tokenizer from, of all families alike.
+
+    The words of the answers come again without their space: what is one token in a prompt is then one token
+    at the start of an answer and behind a quote too.
+    """
     rng = random.Random(f"tokenizer {seed}")
-    for _ in range(samples):
-        sample = draw_sample(rng, "train")
+    families = tuple(FAMILIES.values())
+    for number in range(samples):
+        sample = families[number % len(families)].sample(rng, "train")
         yield sample.prompt
         yield sample.response
+        yield from _WORD.findall(sample.response)
 
 
 def encode_sample(tokenizer: Tokenizer, sample: Sample) -> tuple[list[int], list[int]]:

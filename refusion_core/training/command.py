@@ -37,7 +37,7 @@ def train(
         str, typer.Option(help="linear (constant to half, then falling) or cosine.")
     ] = "linear",
     seed: Annotated[int, typer.Option(help="Of data, weights and masks.")] = 0,
-    vocab_size: Annotated[int, typer.Option(help="Entries of the tokenizer.")] = 3072,
+    vocab_size: Annotated[int, typer.Option(help="Entries of the tokenizer.")] = 4608,
     hidden_size: Annotated[int, typer.Option(help="Width of the model.")] = 256,
     intermediate_size: Annotated[int, typer.Option(help="Width inside the MLPs.")] = 640,
     layers: Annotated[int, typer.Option(help="Number of blocks.")] = 6,

@@ -57,7 +57,7 @@ class TrainConfig:
     objective: str = "refusion"
     schedule: str = "linear"
     seed: int = 0
-    vocab_size: int = 3072
+    vocab_size: int = 4608
     hidden_size: int = 256
     intermediate_size: int = 640
     layers: int = 6
@@ -390,7 +390,7 @@ def train(
     if resume:
         trainer = Trainer.load(state, minutes=config.minutes, tokens=config.tokens)
     else:
-        texts = training_texts(config.seed, samples=24_000)
+        texts = training_texts(config.seed, samples=18_000)
         trainer = Trainer(config, train_tokenizer(texts, config.vocab_size))
         metrics.unlink(missing_ok=True)
 

@@ -103,7 +103,7 @@ _BYES_ZH = _forms("""
 """)
 _BEYOND_ZH = _forms("""
 今天天气怎么样？|{place}在哪里？|{place}的天气怎么样？|写一首诗|写一首关于{zh}的诗|讲个笑话|{zh}是什么？
-什么是{zh}？|为什么天是蓝的？|{a} 乘以 {b} 等于多少？|{a} × {b}|现在几点了？|推荐一部电影|怎么做{zh}？
+什么是{zh}？|为什么天是蓝的？|{a} 乘以 {b} 等于多少？|{a} × {b} 是多少？|现在几点了？|推荐一部电影|怎么做{zh}？
 给我一个{zh}的食谱|我很无聊|我爱你|{zh}多少钱？|帮我订一张去{place}的机票|今天有什么新闻？
 写一篇关于{zh}的文章|你喜欢{zh}吗？|{name}是谁？|画一只{zh}|{zh}|人生的意义是什么？|我该吃什么？|播放音乐
 {zh}和{zh2}哪个好？|解释一下{zh}|给{name}写一封信|去{place}怎么走？
@@ -170,7 +170,7 @@ def draw(rng: random.Random) -> Sample:
     return Sample(
         family="other",
         # What can't be composed is learned as it is: only its ways of typing are held out.
-        key=prompt,
+        key=prompt.lower().rstrip(".?!。？！"),
         prompt=prompt,
         response=response,
         parts=parts,

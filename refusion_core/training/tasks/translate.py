@@ -130,6 +130,10 @@ _TO_CHINESE = (
     'How do you say "{text}" in Chinese?',
     'How do I say "{text}" in Chinese?',
     'Say "{text}" in Chinese.',
+    "Say {text} in Chinese.",
+    "How do you say {text} in Chinese?",
+    "How to say {text} in Chinese?",
+    "{text} in Chinese",
     "What is {text} in Chinese?",
     'What does "{text}" mean in Chinese?',
     "{text} Translate this into Chinese.",
@@ -185,8 +189,10 @@ def _free(*texts: str) -> Pieces:
 
 
 def _doing(rng: random.Random) -> _Sentence:
-    english, chinese, _ = rng.choice((*_ANIMALS, *_PEOPLE[:4]))
-    coat, coat_zh = rng.choice(_COATS) if rng.random() < 0.8 else ("", "")
+    person = rng.random() < 0.3
+    english, chinese, _ = rng.choice(_PEOPLE[:4] if person else _ANIMALS)
+    coats = _COATS[8:] if person else _COATS  # no colours and sizes of people
+    coat, coat_zh = rng.choice(coats) if rng.random() < 0.8 else ("", "")
     doing, doing_zh, does = rng.choice(_DOING)
     who = " ".join(("the", coat, english)).replace("  ", " ")
     return _Sentence(
@@ -213,7 +219,7 @@ def _liking(rng: random.Random) -> _Sentence:
     who, who_zh, person, _ = rng.choice(_SUBJECTS)
     thing, thing_zh = rng.choice(_LIKED)
     do = "does" if person == "3" else "do"
-    kind = rng.choice(("plain", "plain", "not", "ask", "very"))
+    kind = rng.choice(("plain", "plain", "not", "ask" if who != "I" else "plain", "very"))
     if kind == "not":
         return _Sentence(
             _subject_verb(who, f"{do} not like", thing),
@@ -298,7 +304,8 @@ def _going(rng: random.Random) -> _Sentence:
     who, who_zh, person, _ = rng.choice(_SUBJECTS)
     place, place_zh = rng.choice(_PLACES)
     when, when_zh, tense = rng.choice(_TIMES)
-    ride, ride_zh = rng.choice(_RIDES) if rng.random() < 0.5 else ("", "")
+    rides = _RIDES[:2] if place[0].isupper() else _RIDES  # to another city by bus or train
+    ride, ride_zh = rng.choice(rides) if rng.random() < 0.5 else ("", "")
     verb = {"now": _verb("go", person), "will": "will go", "past": "went"}[tense]
     go_zh = "去了" if tense == "past" else "去"
     english = _subject_verb(who, verb, f"to {place}", *([ride] if ride else []), when)
@@ -356,7 +363,7 @@ def _weather(rng: random.Random) -> _Sentence:
 def _ability(rng: random.Random) -> _Sentence:
     who, who_zh, person, _ = rng.choice(_SUBJECTS)
     doing, doing_zh = rng.choice(_ABILITIES)
-    kind = rng.choice(("can", "cannot", "ask", "want", "want not"))
+    kind = rng.choice(("can", "cannot", "ask" if who != "I" else "can", "want", "want not"))
     if kind == "ask":
         return _Sentence(
             _free("Can", f" {who}", f" {doing}?"), _free(who_zh, "会", doing_zh, "吗？")
