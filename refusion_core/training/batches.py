@@ -92,6 +92,11 @@ def draw_past_end(rng: random.Random, length: int) -> int:
     return max(0, min(end, _LONGEST_RESPONSE) - length)
 
 
+def draw_slot_size(rng: random.Random) -> int:
+    """One of the slot sizes that are trained."""
+    return rng.choices(tuple(SLOT_SIZES), tuple(SLOT_SIZES.values()))[0]
+
+
 def lay_out(
     rng: random.Random,
     tokenizer: Tokenizer,
@@ -110,7 +115,7 @@ def lay_out(
     eos_id, mask_id = tokenizer.token_to_id(EOS), tokenizer.token_to_id(MASK)
     if objective == "ar":
         return autoregressive_layout(prompt, pad_response(response, eos_id=eos_id, slot_size=1))
-    size = 1 if objective == "mdm" else slot_size or rng.choice(SLOT_SIZES)
+    size = 1 if objective == "mdm" else slot_size or draw_slot_size(rng)
     past_end = draw_past_end(rng, len(response) + 1) if past_end_weight else 0
     padded = pad_response(response, eos_id=eos_id, slot_size=size, past_end=past_end)
     draw = token_mask_layout if objective == "mdm" else draw_layout
@@ -137,8 +142,12 @@ def training_batches(
     past_end_weight: float,
     objective: str = "refusion",
     mix: Mapping[str, float] = MIX,
+    ordered_share: float = 0.0,
 ) -> Iterator[Batch]:
-    """Batches without end; the same seed gives the same stream. ``mix`` may change while it runs."""
+    """Batches without end; the same seed gives the same stream. ``mix`` may change while it runs.
+
+    ordered_share: share of examples that are laid out for plain next-token prediction instead
+    """
     rng = random.Random(seed)
     pad_id = tokenizer.token_to_id(PAD)
     while True:
@@ -147,7 +156,7 @@ def training_batches(
                 rng,
                 tokenizer,
                 draw_sample(rng, "train", mix),
-                objective=objective,
+                objective="ar" if rng.random() < ordered_share else objective,
                 level=level,
                 past_end_weight=past_end_weight,
             )

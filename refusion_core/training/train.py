@@ -37,6 +37,7 @@ from .tasks import FAMILIES
 from .tokenizer import EOS, MASK, PAD, train_tokenizer
 
 SCHEDULES = ("linear", "cosine")
+_MAY_BE_ZERO = ("seed", "warmup_steps", "ordered_share", "ordered_until")
 _FINAL_RATE = 0.02  # of the learning rate, at the end of the schedule
 _LOG_STEPS = 50
 
@@ -49,6 +50,8 @@ class TrainConfig:
     objective: "refusion", "ar" or "mdm", see ``objective``
     schedule: of the learning rates: "linear" is constant to half of the budget, "cosine" falls all along
     batch_tokens, late_batch_tokens: fed tokens a step and process, in the first and in the second half
+    ordered_share, ordered_until: share of examples that are laid out for plain next-token prediction up to this
+        share of the budget: copying is learned sooner in reading order (objective "refusion" only)
     past_end_weight: weight of the loss of eos behind the first eos
     """
 
@@ -67,6 +70,8 @@ class TrainConfig:
     max_positions: int = 2048
     batch_tokens: int = 2048
     late_batch_tokens: int = 3072
+    ordered_share: float = 0.5
+    ordered_until: float = 0.15
     muon_lr: float = 5e-3
     adamw_lr: float = 2e-3
     weight_decay: float = 0.01
@@ -83,7 +88,7 @@ class TrainConfig:
                 "minutes", self.minutes, "is not the only budget", "give minutes or tokens"
             )
         for field, value in asdict(self).items():
-            if isinstance(value, bool | str | None) or field in ("seed", "warmup_steps"):
+            if isinstance(value, bool | str | None) or field in _MAY_BE_ZERO:
                 continue
             if not (math.isfinite(value) and value > 0):
                 raise ConfigError(field, value, "is not positive", "give a positive number")
@@ -92,7 +97,7 @@ class TrainConfig:
                 raise ConfigError(
                     field, getattr(self, field), "is unknown", f"give one of {', '.join(known)}"
                 )
-        for field in ("seed", "warmup_steps"):
+        for field in _MAY_BE_ZERO:
             if getattr(self, field) < 0:
                 raise ConfigError(field, getattr(self, field), "is negative", "give 0 or more")
         if self.vocab_size < 300:
@@ -339,11 +344,13 @@ class Trainer:
     def batches(self) -> Iterator[Batch]:
         """Batches until the budget is used; larger ones in the second half. Counts the time."""
         config, progress = self.config, self.progress
-        late, stream = None, iter(())
+        stage, stream = None, iter(())
         last = time.monotonic()
         while (fraction := progress.fraction(config)) < 1:
-            if late != (fraction >= 0.5):
-                late = fraction >= 0.5
+            late = fraction >= 0.5
+            ordered = config.objective == "refusion" and fraction < config.ordered_until
+            if stage != (late, ordered):
+                stage = (late, ordered)
                 stream = training_batches(
                     self.tokenizer,
                     seed=f"{config.seed} step {progress.step} {self.accelerator.process_index}",
@@ -351,6 +358,7 @@ class Trainer:
                     past_end_weight=config.past_end_weight,
                     objective=config.objective,
                     mix=self.mix,
+                    ordered_share=config.ordered_share if ordered else 0.0,
                 )
             yield next(stream)
             now = time.monotonic()

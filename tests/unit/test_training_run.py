@@ -120,6 +120,21 @@ def test_a_training_goes_on_to_a_larger_budget(trained, tmp_path):
     assert 0.49 < trainer.progress.fraction(trainer.config) < 0.55
 
 
+def test_the_first_part_of_the_budget_mixes_in_examples_in_reading_order(trained):
+    """They ask for the first token of a slot from the one before it, which slots never do."""
+    state = trained.with_name("model-work") / "state.pt"
+
+    def rows_in_order(fraction: float) -> int:
+        trainer = Trainer.load(state, minutes=None, tokens=400_000)
+        trainer.progress.tokens = int(400_000 * fraction)
+        batches = trainer.batches()
+        rows = [row for _ in range(6) for row in next(batches).positions.tolist()]
+        # A layout in reading order never steps back before its padding.
+        return sum(row == sorted(row) for row in rows)
+
+    assert rows_in_order(0.05) > rows_in_order(0.3)
+
+
 def test_families_with_errors_are_drawn_more_often():
     errors = dict.fromkeys(FAMILIES, 0.01) | {"lists": 0.5}
     mix = mix_by_error(errors)
@@ -167,6 +182,7 @@ def test_progress_follows_the_budget_that_is_given():
         {"vocab_size": 100},
         {"objective": "diffusion"},
         {"schedule": "step"},
+        {"ordered_share": -0.1},
     ],
 )
 def test_impossible_settings_are_refused(settings):

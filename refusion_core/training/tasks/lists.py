@@ -131,7 +131,7 @@ _OF_NUMBERS = frozenset(("sort", "sort down", "even", "odd", "above", "below"))
 
 
 def _word(rng: random.Random) -> str:
-    return made_up(rng).lower() if rng.random() < 0.15 else rng.choice(_NOUNS)
+    return made_up(rng).lower() if rng.random() < 0.08 else rng.choice(_NOUNS)
 
 
 def _distinct_words(rng: random.Random, length: int, first_letters: bool) -> list[str]:

@@ -75,7 +75,7 @@ _FORMS = (
 
 
 def _name(rng: random.Random) -> str:
-    return made_up(rng) if rng.random() < 0.25 else rng.choice(FIRST_NAMES)
+    return made_up(rng) if rng.random() < 0.12 else rng.choice(FIRST_NAMES)
 
 
 def _pronoun(name: str) -> str:

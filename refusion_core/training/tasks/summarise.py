@@ -321,9 +321,9 @@ spoon stamp tent towel vase wallet watch
 
 def _person(rng: random.Random) -> dict[str, str]:
     """A name with its pronouns: those of a made-up first name are drawn."""
-    made = rng.random() < 0.25
+    made = rng.random() < 0.12
     first = made_up(rng) if made else rng.choice(FIRST_NAMES)
-    last = made_up(rng) if rng.random() < 0.25 else rng.choice(LAST_NAMES)
+    last = made_up(rng) if rng.random() < 0.12 else rng.choice(LAST_NAMES)
     she = rng.random() < 0.5 if made else first in _SHE
     who = first if rng.random() < 0.3 else f"{first} {last}"
     return {

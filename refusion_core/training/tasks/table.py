@@ -51,7 +51,7 @@ def _time(rng: random.Random) -> str:
 
 
 _WEATHER = "cloudy cold dry foggy icy rainy snowy stormy sunny warm wet windy".split()
-_NAME = _Column(("name", "person"), _words(FIRST_NAMES, 0.25), ("{}",))
+_NAME = _Column(("name", "person"), _words(FIRST_NAMES, 0.12), ("{}",))
 _AGE = _Column(("age",), _numbers(18, 89), ("is {}", "is {} years old"))
 _JOB = _Column(("job", "work"), _words(JOBS), ("works as {a}", "is {a}"))
 _TOWN = _Column(("city", "town"), city, ("lives in {}", "is from {}", "comes from {}"))
@@ -84,14 +84,14 @@ _KINDS = (
         ),
     ),
     _Kind(
-        _Column(("name", "pet"), _words(FIRST_NAMES, 0.4), ("{}",)),
+        _Column(("name", "pet"), _words(FIRST_NAMES, 0.15), ("{}",)),
         (
             _Column(("animal",), _words(PETS), ("is {a}",)),
             _Column(("age",), _numbers(2, 16), ("is {}", "is {} years old")),
         ),
     ),
     _Kind(
-        _Column(("name", "student"), _words(FIRST_NAMES, 0.25), ("{}",)),
+        _Column(("name", "student"), _words(FIRST_NAMES, 0.12), ("{}",)),
         (
             _Column(("subject", "class"), _words(SUBJECTS), ("studies {}", "takes {}")),
             _Column(("points", "score"), _numbers(2, 100), ("has {} points", "got {} points")),

@@ -86,14 +86,14 @@ def made_up(rng: random.Random) -> str:
 
 def person(rng: random.Random) -> str:
     """A first and a last name, either of them sometimes made up."""
-    first = made_up(rng) if rng.random() < 0.3 else rng.choice(FIRST_NAMES)
-    last = made_up(rng) if rng.random() < 0.4 else rng.choice(LAST_NAMES)
+    first = made_up(rng) if rng.random() < 0.12 else rng.choice(FIRST_NAMES)
+    last = made_up(rng) if rng.random() < 0.15 else rng.choice(LAST_NAMES)
     return f"{first} {last}"
 
 
 def city(rng: random.Random) -> str:
     """A city, sometimes made up."""
-    return made_up(rng) if rng.random() < 0.25 else rng.choice(CITIES)
+    return made_up(rng) if rng.random() < 0.12 else rng.choice(CITIES)
 
 
 def a_or_an(noun: str) -> str:
