@@ -128,7 +128,8 @@ class AutoregressiveDecoder(_TokenRun):
 class MaskedDiffusionDecoder(_TokenRun):
     """Token-level masked diffusion: every step recomputes prompt, committed tokens and masks, without cache.
 
-    Tokens behind a committed eos are dropped; those before it are still decoded.
+    Tokens behind a committed eos are dropped, unless the config says otherwise; those before it are still
+    decoded.
     """
 
     decoder = "mdm"
@@ -235,7 +236,8 @@ class MaskedDiffusionDecoder(_TokenRun):
         self, masked: list[int], chosen: dict[int, int]
     ) -> Generator[Event, None, list[int]]:
         """Commit tokens by slot; returns the slots that remain masked: none behind an eos."""
-        ends = [slot for slot, token in chosen.items() if token == self.eos_id]
+        drops = self.config.drop_after_eos
+        ends = [slot for slot, token in chosen.items() if token == self.eos_id and drops]
         end = min(ends, default=self.config.padded_length)
         kept = {slot: token for slot, token in chosen.items() if slot <= end}
         remaining = [slot for slot in masked if slot not in kept and slot <= end]

@@ -136,6 +136,7 @@ class MaskedDiffusionConfig:
     serial_blocks: number of equal groups of positions, decoded one after the other
     tokens_per_step: commit so many of the most confident tokens in every step
     confidence_threshold: instead, commit every token whose confidence is strictly above, at least the best one
+    drop_after_eos: whether what is behind a committed eos is dropped; published models decode it to the end
     layout: "clean_first" feeds prompt, committed tokens, masks, each in position order, under causal attention,
         which is what ReFusion weights know; "reading_order" feeds all in position order under attention in both
         directions, for weights trained with that objective
@@ -147,6 +148,7 @@ class MaskedDiffusionConfig:
     serial_blocks: int = 1
     tokens_per_step: int = 1
     confidence_threshold: float | None = None
+    drop_after_eos: bool = True
     layout: str = "clean_first"
 
     def __post_init__(self) -> None:

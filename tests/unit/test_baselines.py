@@ -102,7 +102,8 @@ def plain_masked_diffusion(model, prompt, config):
                 above = [i for i in ranked if chances[at[i]] > config.confidence_threshold]
                 chosen = above or ranked[:1]
             found = {i: tokens[at[i]] for i in chosen}
-            end = min([end, *(i for i, token in found.items() if token == EOS)])
+            ends = [i for i, token in found.items() if token == EOS and config.drop_after_eos]
+            end = min([end, *ends])
             known |= {i: token for i, token in found.items() if i <= end}
             steps, fed = steps + 1, fed + len(ids)
     return known, steps, fed
@@ -120,6 +121,7 @@ MDM = [
     MaskedDiffusionConfig(gen_length=11, tokens_per_step=2, serial_blocks=3),
     MaskedDiffusionConfig(gen_length=12, confidence_threshold=0.4),
     MaskedDiffusionConfig(gen_length=12, confidence_threshold=1.0),
+    MaskedDiffusionConfig(gen_length=12, drop_after_eos=False),
     MaskedDiffusionConfig(gen_length=12, tokens_per_step=2, layout="reading_order"),
     MaskedDiffusionConfig(
         gen_length=12, confidence_threshold=0.3, layout="reading_order", serial_blocks=2
