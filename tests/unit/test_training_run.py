@@ -12,7 +12,8 @@ import torch
 
 from refusion_core.checkpoint import load_checkpoint
 from refusion_core.errors import CheckpointError, ConfigError
-from refusion_core.training.batches import MIX, mix_by_error, training_texts
+from refusion_core.training.batches import MIX, mix_by_error, training_batches, training_texts
+from refusion_core.training.objective import Kind
 from refusion_core.training.tasks import FAMILIES
 from refusion_core.training.tokenizer import train_tokenizer
 from refusion_core.training.train import (
@@ -120,19 +121,29 @@ def test_a_training_goes_on_to_a_larger_budget(trained, tmp_path):
     assert 0.49 < trainer.progress.fraction(trainer.config) < 0.55
 
 
-def test_the_first_part_of_the_budget_mixes_in_examples_in_reading_order(trained):
-    """They ask for the first token of a slot from the one before it, which slots never do."""
-    state = trained.with_name("model-work") / "state.pt"
+@pytest.mark.parametrize("fraction, share", [(0.05, 0.5), (0.3, 0.0), (0.7, 0.0)])
+def test_reading_order_is_mixed_in_at_first_only(trained, monkeypatch, fraction, share):
+    trainer = Trainer.load(trained.with_name("model-work") / "state.pt")
+    trainer.progress.tokens = int(200_000 * fraction)
+    asked = []
 
-    def rows_in_order(fraction: float) -> int:
-        trainer = Trainer.load(state, minutes=None, tokens=400_000)
-        trainer.progress.tokens = int(400_000 * fraction)
-        batches = trainer.batches()
-        rows = [row for _ in range(6) for row in next(batches).positions.tolist()]
-        # A layout in reading order never steps back before its padding.
-        return sum(row == sorted(row) for row in rows)
+    def watched(*args, ordered_share, **values):
+        asked.append(ordered_share)
+        return training_batches(*args, ordered_share=ordered_share, **values)
 
-    assert rows_in_order(0.05) > rows_in_order(0.3)
+    monkeypatch.setattr("refusion_core.training.train.training_batches", watched)
+    next(trainer.batches())
+    assert asked == [share]
+
+
+def test_all_examples_can_be_laid_out_in_reading_order(trained):
+    """Without masks: nothing is asked but the next token."""
+    tokenizer = Trainer.load(trained.with_name("model-work") / "state.pt").tokenizer
+    settings = {"seed": "0", "batch_tokens": 1024, "past_end_weight": 0.2}
+    ordered = next(training_batches(tokenizer, ordered_share=1.0, **settings))
+    assert set(ordered.kinds.tolist()) == {Kind.NEXT}
+    usual = next(training_batches(tokenizer, **settings))
+    assert Kind.SLOT_START in usual.kinds.tolist()
 
 
 def test_families_with_errors_are_drawn_more_often():
