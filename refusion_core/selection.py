@@ -24,8 +24,7 @@ def choose_slots(confidences: Sequence[float], slot_threshold: float) -> list[Ch
 
     confidences: one per remaining slot, in position order. Of equal ones the earlier slot ranks first.
     """
-    order = sorted(range(len(confidences)), key=lambda index: -confidences[index])
-    rank = {index: place for place, index in enumerate(order)}
+    rank = _ranks(confidences)
     any_above = any(confidence > slot_threshold for confidence in confidences)
     choices = []
     for index, confidence in enumerate(confidences):
@@ -40,12 +39,18 @@ def choose_slots(confidences: Sequence[float], slot_threshold: float) -> list[Ch
 
 def choose_best(confidences: Sequence[float], count: int) -> list[Choice]:
     """Choose the ``count`` most confident; of equal ones the earlier ranks first."""
-    order = sorted(range(len(confidences)), key=lambda index: -confidences[index])
-    rank = {index: place for place, index in enumerate(order)}
     return [
-        Choice(rank[i] < count, "among_best" if rank[i] < count else "not_among_best", rank[i])
-        for i in range(len(confidences))
+        Choice(rank < count, "among_best" if rank < count else "not_among_best", rank)
+        for rank in _ranks(confidences)
     ]
+
+
+def _ranks(confidences: Sequence[float]) -> list[int]:
+    """The place of each confidence from the highest, 0; of equal ones the earlier comes first."""
+    ranks = [0] * len(confidences)
+    for rank, index in enumerate(sorted(range(len(ranks)), key=lambda i: -confidences[i])):
+        ranks[index] = rank
+    return ranks
 
 
 def passing_run(probabilities: Sequence[float], token_threshold: float) -> int:

@@ -151,3 +151,18 @@ class TokenList:
 def plain_texts(ids: list[int]) -> list[TokenText]:
     """Token texts for decoders without a tokenizer."""
     return [TokenText(id=i, text=f"t{i}") for i in ids]
+
+
+def run_decoder(decoder, model, *, prompt, config, record, stop=None, to_text=None):
+    """All events of a run of a decoder class on a fake model."""
+    run = decoder(
+        model,
+        FACTS,
+        prompt_ids=prompt,
+        config=config,
+        record=record,
+        describe=plain_texts,
+        to_text=to_text,
+        should_stop=stop,
+    )
+    return list(run.run())

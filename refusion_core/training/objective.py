@@ -98,6 +98,18 @@ def masked_count(level: float, slot_count: int) -> tuple[int, float]:
     return count, (slot_count + 1) / max(1, count)
 
 
+def _prompt_layout(prompt: Sequence[int]) -> Layout:
+    """The beginning of every layout: a prompt is asked for nothing."""
+    length = len(prompt)
+    return Layout(
+        ids=list(prompt),
+        positions=list(range(length)),
+        targets=[IGNORED] * length,
+        weights=[0.0] * length,
+        kinds=[Kind.NOTHING] * length,
+    )
+
+
 def draw_layout(
     rng: random.Random,
     prompt: Sequence[int],
@@ -130,13 +142,7 @@ def build_layout(
 ) -> Layout:
     """Prompt, the clean slots in the given order, then all others as masks in position order."""
     start = len(prompt)
-    layout = Layout(
-        ids=list(prompt),
-        positions=list(range(start)),
-        targets=[IGNORED] * start,
-        weights=[0.0] * start,
-        kinds=[Kind.NOTHING] * start,
-    )
+    layout = _prompt_layout(prompt)
 
     def feed(token: int, offset: int, kind: Kind, target: int | None, weight: float) -> None:
         """``offset`` and ``target`` are offsets in the response, of the token and of what it predicts."""
@@ -193,17 +199,12 @@ def token_mask_layout(
     """
     count, weight = masked_count(level, response.slot_count)
     start, masked = len(prompt), set(rng.sample(range(response.slot_count), count))
-    layout = Layout(
-        ids=list(prompt),
-        positions=list(range(start + response.slot_count)),
-        targets=[IGNORED] * start,
-        weights=[0.0] * start,
-        kinds=[Kind.NOTHING] * start,
-    )
+    layout = _prompt_layout(prompt)
     for offset, token in enumerate(response.tokens):
         hidden = offset in masked
         share = 1.0 if offset < response.length else past_end_weight
         layout.ids.append(mask_id if hidden else token)
+        layout.positions.append(start + offset)
         layout.targets.append(token if hidden else IGNORED)
         layout.weights.append(share * weight / response.length if hidden else 0.0)
         layout.kinds.append(Kind.SLOT_START if hidden else Kind.NOTHING)

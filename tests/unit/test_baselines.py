@@ -12,9 +12,10 @@ from refusion_core.errors import ConfigError
 from refusion_core.events import Commit, Forward, Plan, dump_event
 from refusion_core.model import Transformer
 from refusion_core.trace import fold_statistics, parse_trace
-from tests.fakes import EOS, FACTS, MASK, VOCAB, plain_texts
+from tests.fakes import EOS, MASK, VOCAB, run_decoder
 
 PROMPT = [9, 8, 7, 3]
+WATCHED = RecordConfig(dependency=None)
 
 
 def tiny(seed: int, *, eos_bias: float = 0.0) -> Transformer:
@@ -41,17 +42,8 @@ def tiny(seed: int, *, eos_bias: float = 0.0) -> Transformer:
     return model
 
 
-def run(decoder, model, config, *, record=RecordConfig(dependency=None), prompt=PROMPT, stop=None):  # noqa: B008
-    made = decoder(
-        model,
-        FACTS,
-        prompt_ids=prompt,
-        config=config,
-        record=record,
-        describe=plain_texts,
-        should_stop=stop,
-    )
-    return list(made.run())
+def run(decoder, model, config, *, record=WATCHED, prompt=PROMPT, stop=None):
+    return run_decoder(decoder, model, prompt=prompt, config=config, record=record, stop=stop)
 
 
 def best(model, ids, positions, *, both_ways=False):
@@ -201,8 +193,7 @@ class TestBoth:
 
     def test_watching_changes_nothing(self, decoder, config):
         watched, silent = (
-            run(decoder, tiny(3), config, record=record)[-1]
-            for record in (RecordConfig(dependency=None), None)
+            run(decoder, tiny(3), config, record=record)[-1] for record in (WATCHED, None)
         )
         assert watched.output_ids == silent.output_ids
         assert watched.stats.forwards == silent.stats.forwards

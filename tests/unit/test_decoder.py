@@ -23,7 +23,15 @@ from refusion_core.events import (
     Verify,
 )
 from refusion_core.trace import fold_statistics
-from tests.fakes import EOS, FACTS, GOLDEN, MASK, RecomputingModel, RuleModel, plain_texts
+from tests.fakes import (
+    EOS,
+    FACTS,
+    GOLDEN,
+    MASK,
+    RecomputingModel,
+    RuleModel,
+    run_decoder,
+)
 
 PROMPT = [9, 8, 7]
 WATCHED = RecordConfig(dependency=None)
@@ -54,17 +62,9 @@ def run(
     config = DecodeConfig(
         **{"gen_length": 16, "slot_size": 4, "serial_blocks": 1, "slot_threshold": 0.5} | settings
     )
-    decoder = SlotDecoder(
-        model,
-        FACTS,
-        prompt_ids=prompt,
-        config=config,
-        record=record,
-        describe=plain_texts,
-        to_text=to_text,
-        should_stop=stop,
+    return run_decoder(
+        SlotDecoder, model, prompt=prompt, config=config, record=record, stop=stop, to_text=to_text
     )
-    return list(decoder.run())
 
 
 def of(events, kind):

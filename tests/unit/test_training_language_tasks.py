@@ -92,18 +92,6 @@ def test_responses_are_short(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_splits_share_no_key(name):
-    rng, family = random.Random(2), FAMILIES[name]
-    keys = {
-        split: {family.sample(rng, split).key for _ in range(300)}
-        for split in ("train", "dev", "test")
-    }
-    assert not keys["train"] & keys["test"]
-    assert not keys["train"] & keys["dev"]
-    assert not keys["dev"] & keys["test"]
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_draws_the_same_sample(name):
     assert _draws(name, 20) == _draws(name, 20)
 

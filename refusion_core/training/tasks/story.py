@@ -9,14 +9,7 @@ from __future__ import annotations
 import random
 
 from .base import Family, Sample, assemble, reword
-from .words import FIRST_NAMES, a_or_an, made_up
-
-_HE = frozenset(
-    """
-Amir Ben Chen Daniel Diego Erik Felix Hugo Ivan Jack Jonas Kenji Leo Lucas Marco Noah Oliver Omar Paul Sam
-Tariq Thomas Tom Victor Wei
-""".split()
-)
+from .words import FIRST_NAMES, HE, a_or_an, made_up
 
 # Where the hero lives, and what happens to two heroes there.
 _PLACES = {
@@ -82,7 +75,7 @@ def _pronoun(name: str) -> str:
     """She or he for the names that everybody knows, otherwise the name again."""
     if name not in FIRST_NAMES:
         return name
-    return "he" if name in _HE else "she"
+    return "he" if name in HE else "she"
 
 
 def _with_animal(name: str | None, animal: str, home: str, thing: str | None) -> list:

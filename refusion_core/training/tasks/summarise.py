@@ -11,6 +11,7 @@ from .base import Family, Sample, assemble, reword
 from .words import (
     DAYS,
     FIRST_NAMES,
+    HE,
     JOBS,
     LAST_NAMES,
     MONTHS,
@@ -47,10 +48,6 @@ _BULLET_FORMS = (
     "{text}\nKey facts as bullets please.",
 )
 
-_SHE = frozenset(
-    """Alice Anna Carla Clara Elena Emma Fatima Grace Hana Ines Julia Laura Lina Maria Maya Mia Mila Nadia
-    Nina Nora Priya Rosa Ruth Sara Sofia Vera Yara Yuki Zoe""".split()
-)
 _SHOPS = "bakery bookshop cafe cinema gallery gym hotel library pharmacy restaurant school theatre".split()
 _BUILDINGS = "bridge castle church hall hospital library museum palace station tower".split()
 _FESTIVALS = (
@@ -324,7 +321,7 @@ def _person(rng: random.Random) -> dict[str, str]:
     made = rng.random() < 0.12
     first = made_up(rng) if made else rng.choice(FIRST_NAMES)
     last = made_up(rng) if rng.random() < 0.12 else rng.choice(LAST_NAMES)
-    she = rng.random() < 0.5 if made else first in _SHE
+    she = rng.random() < 0.5 if made else first not in HE
     who = first if rng.random() < 0.3 else f"{first} {last}"
     return {
         "who": who,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .base import Family, Sample, assemble, reword
+from .words import a_or_an
 
 Pieces = list[tuple[str, tuple[int, ...]]]
 
@@ -164,9 +165,12 @@ _TO_ENGLISH = (
 
 
 def _plural(noun: str) -> str:
-    if noun.endswith(("s", "h")):
-        return noun + "es"
-    return noun + "es" if noun == "potato" else noun + "s"
+    return noun + ("es" if noun.endswith(("s", "h")) or noun == "potato" else "s")
+
+
+def _capital(text: str) -> str:
+    """The text with a capital letter in front and the others as they are."""
+    return text[0].upper() + text[1:]
 
 
 def _verb(verb: str, person: str) -> str:
@@ -181,7 +185,7 @@ def _subject_verb(subject: str, verb: str, *rest: str, mark: str = ".") -> Piece
     tail = [(f" {text}", ()) for text in rest]
     tail[-1:] = [(tail[-1][0] + mark, ())] if tail else []
     last = "" if tail else mark
-    return [(subject[0].upper() + subject[1:], ()), (f" {verb}{last}", (0,)), *tail]
+    return [(_capital(subject), ()), (f" {verb}{last}", (0,)), *tail]
 
 
 def _free(*texts: str) -> Pieces:
@@ -224,7 +228,7 @@ def _liking(rng: random.Random) -> _Sentence:
         return _Sentence(
             _subject_verb(who, f"{do} not like", thing),
             _free(who_zh, "不", "喜欢", f"{thing_zh}。"),
-            (f"{who[0].upper()}{who[1:]} {do}n't like {thing}.",),
+            (f"{_capital(who)} {do}n't like {thing}.",),
         )
     if kind == "ask":
         asked = [(do.capitalize(), (1,)), (f" {who}", ()), (" like", ()), (f" {thing}?", ())]
@@ -252,16 +256,12 @@ def _counted(rng: random.Random) -> _Sentence:
     )
     noun, noun_zh, measure = rng.choice(nouns)
     things = noun if number == "one" else _plural(noun)
-    one = (f"{who[0].upper()}{who[1:]} {_verb(verb, person)} {_article(noun)}.",)
+    one = (f"{_capital(who)} {_verb(verb, person)} {a_or_an(noun)}.",)
     return _Sentence(
         _subject_verb(who, _verb(verb, person), number, things),
         [(who_zh, ()), (verb_zh, ()), (number_zh, ()), (measure, (4,)), (f"{noun_zh}。", ())],
         one if number == "one" else (),
     )
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def _cups(rng: random.Random) -> _Sentence:
@@ -273,9 +273,7 @@ def _cups(rng: random.Random) -> _Sentence:
     return _Sentence(
         _subject_verb(who, _verb(verb, person), number, cups, drink),
         _free(who_zh, verb_zh, number_zh, "杯", f"{drink_zh}。"),
-        (f"{who[0].upper()}{who[1:]} {_verb(verb, person)} a cup of {drink}.",)
-        if number == "one"
-        else (),
+        (f"{_capital(who)} {_verb(verb, person)} a cup of {drink}.",) if number == "one" else (),
     )
 
 
@@ -375,7 +373,7 @@ def _ability(rng: random.Random) -> _Sentence:
         "want": (f"{_verb('want', person)} to", "想"),
         "want not": (f"{do} not want to", "不想"),
     }[kind]
-    ways = (f"{who[0].upper()}{who[1:]} can't {doing}.",) if kind == "cannot" else ()
+    ways = (f"{_capital(who)} can't {doing}.",) if kind == "cannot" else ()
     return _Sentence(_subject_verb(who, verb, doing), _free(who_zh, verb_zh, f"{doing_zh}。"), ways)
 
 

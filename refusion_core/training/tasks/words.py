@@ -13,6 +13,14 @@ Ivan Jack Jonas Julia Kenji Laura Leo Lina Lucas Maria Marco Maya Mia Mila Nadia
 Omar Paul Priya Rosa Ruth Sam Sara Sofia Tariq Thomas Tom Vera Victor Wei Yara Yuki Zoe
 """.split()
 
+# Of the first names those that are followed by "he"; all others are followed by "she".
+HE = frozenset(
+    """
+Amir Ben Chen Daniel Diego Erik Felix Hugo Ivan Jack Jonas Kenji Leo Lucas Marco Noah Oliver Omar Paul Sam
+Tariq Thomas Tom Victor Wei
+""".split()
+)
+
 LAST_NAMES = """
 Adams Bauer Brown Castro Costa Dubois Evans Fischer Garcia Gupta Hansen Ito Jensen Keller Khan Kim
 Kowalski Lee Lopez Martin Meyer Moreau Nakamura Novak Okafor Olsen Patel Petrov Rossi Ruiz Santos Sato
