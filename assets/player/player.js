@@ -46,7 +46,7 @@
     "open",
   ];
 
-  const ORIGINS = ["none", "plan", "verified", "infill", "forced"];
+  const ORIGINS = ["none", "plan", "verified", "infill", "forced", "next"];
   const PHASES = ["plan", "verify", "infill_predict", "infill_verify", "ar", "mdm"];
 
   /** Milliseconds an event stays at speed 1. */
@@ -173,12 +173,15 @@
       "facts":
         "{decoder} · {model} · {slots} {slots?slot:slots} of {size} · {blocks} {blocks?block:blocks} · " +
         "slot threshold {slot} · token threshold {token}",
+      "facts.tokens": "{decoder} · {model} · {slots} {slots?token:tokens} · {blocks} {blocks?block:blocks} · {rule}",
+      "rule.next": "one token per forward", "rule.count": "{n} {n?token:tokens} per forward",
+      "rule.threshold": "confidence threshold {p}",
       "tag.chosen": "chosen {p}", "tag.best": "best of none {p}", "tag.passed": "accepted",
       "tag.infill": "infill {run} / {size}", "tag.slowest": "infill {run} / {size}, slowest",
       "tag.complete": "infill complete", "tag.returned": "back to masks", "tag.fresh": "committed",
       "tag.dropped": "dropped after eos",
       "tag.open": "not decoded", "tag.partial": "{run} / {size}",
-      "outcome.below": "below", "outcome.chosen": "chosen", "outcome.best": "best of none",
+      "outcome.below": "below", "outcome.lower": "less sure", "outcome.chosen": "chosen", "outcome.best": "best of none",
       "outcome.accepted": "accepted", "outcome.complete": "complete", "outcome.infill": "infill {run} / {size}",
       "outcome.returned": "rejected", "outcome.behind": "behind the break",
       "outcome.dropped": "dropped", "outcome.committed": "committed",
@@ -222,7 +225,7 @@
       "status.behind": "behind the rejection", "status.forced": "forced", "status.committed": "committed",
       "status.dropped": "dropped after eos", "status.cut": "dropped after eos",
       "origin.plan": "from the plan", "origin.verified": "verified", "origin.infill": "infilled",
-      "origin.forced": "forced",
+      "origin.forced": "forced", "origin.next": "from the token before",
       "count.prompt": "{n} of the prompt", "count.mask": "{n} {n?mask:masks}",
       "count.draft": "{n} drafted {n?token:tokens}",
       "say.run_started":
@@ -230,6 +233,10 @@
         "[serial_block|serial {blocks?block:blocks}].",
       "say.thresholds":
         "A slot is [chosen] above [confidence] {slot}; a drafted token is accepted above probability {token}.",
+      "say.rule.next": "Every forward decodes the next token, from left to right.",
+      "say.rule.count": "Every forward computes everything anew and decodes the {n} most confident {n?token:tokens}.",
+      "say.rule.threshold":
+        "Every forward computes everything anew and decodes the tokens with a [confidence] above {p}, or the best one.",
       "say.vocabulary": "The texts of {n} token {n?id:ids} that come next.",
       "say.forward.plan": "Forward {f} for the [plan]: {parts} computed, {hits} [hit|cache entries] reused.",
       "say.forward.verify": "Forward {f} to [verify]: {parts} computed, {hits} [hit|cache entries] reused.",
@@ -244,6 +251,8 @@
       "say.plan.above":
         "The [plan] puts {n} of {m} remaining [slot|slots] above {threshold}: {list}. " +
         "{n?It is:They are} [chosen] and drafted.",
+      "say.plan.next": "The next token has the probability {p}.",
+      "say.plan.count": "Of {m} masked tokens the most confident {n?is:are} [chosen]: {list}.",
       "say.plan.best":
         "The [plan] puts no [slot] above {threshold}. Slot {slot} has the highest [confidence], {p}, and is " +
         "[chosen] alone.",
@@ -375,11 +384,13 @@
       "slot": "槽 {s}", "slots": "槽 {s}", "and": "、", "comma": "、", "some": "{s} 等 {n} 个",
       "facts":
         "{decoder} · {model} · {slots} 个槽，每槽 {size} · {blocks} 个串行块 · 槽阈值 {slot} · token 阈值 {token}",
+      "facts.tokens": "{decoder} · {model} · {slots} 个 token · {blocks} 个串行块 · {rule}",
+      "rule.next": "每次前向一个 token", "rule.count": "每次前向 {n} 个 token", "rule.threshold": "置信度阈值 {p}",
       "tag.chosen": "选中 {p}", "tag.best": "均未过阈值，取最高 {p}", "tag.passed": "接受",
       "tag.infill": "填充 {run} / {size}", "tag.slowest": "填充 {run} / {size}，最慢",
       "tag.complete": "填充完成", "tag.returned": "退回掩码", "tag.fresh": "已提交", "tag.dropped": "eos 之后，丢弃",
       "tag.open": "未解码", "tag.partial": "{run} / {size}",
-      "outcome.below": "未过阈值", "outcome.chosen": "选中", "outcome.best": "取最高",
+      "outcome.below": "未过阈值", "outcome.lower": "置信度较低", "outcome.chosen": "选中", "outcome.best": "取最高",
       "outcome.accepted": "接受", "outcome.complete": "填充完成", "outcome.infill": "填充 {run} / {size}",
       "outcome.returned": "拒绝", "outcome.behind": "在断点之后", "outcome.dropped": "丢弃", "outcome.committed": "已提交",
       "legend.masked": "掩码", "legend.candidate": "草稿，未选中", "legend.chosen": "选中",
@@ -422,11 +433,14 @@
       "status.behind": "位于被拒 token 之后", "status.forced": "强制接受", "status.committed": "已提交",
       "status.dropped": "eos 之后，丢弃", "status.cut": "eos 之后，丢弃",
       "origin.plan": "来自规划", "origin.verified": "经验证", "origin.infill": "填充所得",
-      "origin.forced": "强制接受",
+      "origin.forced": "强制接受", "origin.next": "由前一 token 得出",
       "count.prompt": "{n} 个提示词 token", "count.mask": "{n} 个掩码", "count.draft": "{n} 个草稿 token",
       "say.run_started":
         "{decoder} 解码 {length} 个 token：{slots} 个[slot|槽]，每槽 {size} 个，分为 {blocks} 个[serial_block|串行块]。",
       "say.thresholds": "[confidence|置信度]高于 {slot} 的槽会被[chosen|选中]；概率高于 {token} 的草稿 token 才被接受。",
+      "say.rule.next": "每次前向从左到右解码下一个 token。",
+      "say.rule.count": "每次前向全部重新计算，解码置信度最高的 {n} 个 token。",
+      "say.rule.threshold": "每次前向全部重新计算，解码[confidence|置信度]高于 {p} 的 token，若没有则取最高的一个。",
       "say.vocabulary": "接下来用到的 {n} 个 token id 的文本。",
       "say.forward.plan": "第 {f} 次前向，用于[plan|规划]：计算 {parts}，复用 {hits} 个[hit|缓存条目]。",
       "say.forward.verify": "第 {f} 次前向，用于[verify|验证]：计算 {parts}，复用 {hits} 个[hit|缓存条目]。",
@@ -438,6 +452,8 @@
       "say.forward.mdm": "第 {f} 次前向：计算 {parts}，复用 {hits} 个[hit|缓存条目]。",
       "say.plan.above":
         "[plan|规划]后，{m} 个剩余[slot|槽]中有 {n} 个高于 {threshold}：{list}，于是被[chosen|选中]并起草。",
+      "say.plan.next": "下一个 token 的概率为 {p}。",
+      "say.plan.count": "{m} 个掩码 token 中[chosen|选中]置信度最高的 {n} 个：{list}。",
       "say.plan.best":
         "[plan|规划]后没有[slot|槽]高于 {threshold}；槽 {slot} 的[confidence|置信度]最高，为 {p}，单独[chosen|选中]。",
       "say.plan.mask": "有 {n} 处模型提出的是掩码本身，已改取其余中最优的 token。",
@@ -522,6 +538,17 @@
     }
     return `${p} ${sign} ${threshold}`;
   }
+
+  /** How a decoder of single tokens chooses them; null for ReFusion. @returns {?{key: string}} */
+  function tokenRule(settings, decoder) {
+    if (decoder === "ar") return { key: "next" };
+    if (decoder !== "mdm") return null;
+    const { confidence_threshold: threshold, tokens_per_step: n } = settings;
+    return threshold === undefined ? { key: "count", n } : { key: "threshold", p: formatProbability(threshold) };
+  }
+
+  /** Whether a confidence is held against a threshold in this run. */
+  const hasThreshold = ({ decoder, settings }) => ["next", "count"].indexOf(tokenRule(settings, decoder)?.key) < 0;
 
   /** Unused digits make columns jump: two decimals below 10, one below 100, none above. */
   function formatRatio(x) {
@@ -1400,7 +1427,7 @@
   const CLASS_CACHE = new Map();
 
   function cellClass(status, origin, isEos, joined, long) {
-    const key = (((status * 5 + origin) * 2 + isEos) * 2 + joined) * 2 + long;
+    const key = (((status * ORIGINS.length + origin) * 2 + isEos) * 2 + joined) * 2 + long;
     let name = CLASS_CACHE.get(key);
     if (name === undefined) {
       name = `rfp-cell is-${CELL_NAMES[status]} from-${ORIGINS[origin]}`;
@@ -1490,6 +1517,7 @@
       this.grid.classList.toggle("is-many", run.slot_count > 64);
       this.grid.dataset.width = size <= 2 ? "narrow" : size <= 4 ? "medium" : "wide";
       this.grid.style.setProperty("--threshold", run.settings.slot_threshold);
+      this.grid.classList.toggle("is-unlimited", !hasThreshold(run));
       this.lines = new Uint8Array(run.slot_count).fill(1);
       this.measuredTo = this.measuredWidth = 0;
       this.watchSight(run.slot_count > 64);
@@ -1554,7 +1582,9 @@
       this.prompt.classList.toggle("is-long", long);
       this.showPromptButton();
       const settings = run.settings;
-      setText(this.aside, speaker.text("facts", {
+      const rule = tokenRule(settings, run.decoder);
+      setText(this.aside, speaker.text(rule ? "facts.tokens" : "facts", {
+        rule: rule && speaker.text(`rule.${rule.key}`, rule),
         decoder: speaker.text(`decoder.${run.decoder ?? "refusion"}`), model: clip(String(run.model.name), 40),
         slots: run.slot_count, size: settings.slot_size, blocks: settings.serial_blocks,
         slot: formatProbability(settings.slot_threshold), token: formatProbability(settings.token_threshold),
@@ -2666,6 +2696,7 @@
       const rows = Math.min(12, Math.ceil(run.slot_count / Math.max(1, run.settings.serial_blocks)));
       this.scroller.style.setProperty("--rows", rows);
       this.list.style.setProperty("--threshold", run.settings.slot_threshold);
+      this.list.classList.toggle("is-unlimited", !hasThreshold(run));
     }
 
     paint() {
@@ -2675,9 +2706,8 @@
       this.list.hidden = !record;
       const title = record ? "scoreboard" : "scoreboard.none";
       setText(this.title, speaker.text(title, { i: record ? record.number + 1 : 0 }));
-      setText(this.aside, speaker.text("scoreboard.threshold", {
-        p: formatProbability(trace.run.settings.slot_threshold),
-      }));
+      const threshold = formatProbability(trace.run.settings.slot_threshold);
+      setText(this.aside, hasThreshold(trace.run) ? speaker.text("scoreboard.threshold", { p: threshold }) : "");
       if (!record) {
         this.more.hidden = true;
         return;
@@ -2733,7 +2763,10 @@
     /** What has become of the slot up to the cursor. */
     outcome(slot, record) {
       const { trace, cursor, frame } = this.player;
-      if (!slot.chosen) return { key: frame.slot[slot.slot] === SLOT.DROPPED ? "dropped" : "below" };
+      if (!slot.chosen) {
+        if (frame.slot[slot.slot] === SLOT.DROPPED) return { key: "dropped" };
+        return { key: slot.reason === "not_among_best" ? "lower" : "below" };
+      }
       const seen = (at) => at >= 0 && at <= cursor;
       const find = (at) => seen(at) && trace.events[at].slots.find((entry) => entry.slot === slot.slot);
       if (find(record.commit)) return { key: "committed" };
@@ -2763,12 +2796,13 @@
   const NARRATE = {
     run_started({ event, speaker }) {
       const { settings } = event;
+      const rule = tokenRule(settings, event.decoder);
       return [
         ["say.run_started", {
           decoder: speaker.text(`decoder.${event.decoder ?? "refusion"}`), length: event.response_length,
           slots: event.slot_count, size: settings.slot_size, blocks: settings.serial_blocks,
         }],
-        ["say.thresholds", {
+        rule ? [`say.rule.${rule.key}`, rule] : ["say.thresholds", {
           slot: formatProbability(settings.slot_threshold), token: formatProbability(settings.token_threshold),
         }],
         ...(event.notices ?? []).map((notice) => ["{notice}", { notice: `${notice}.` }]),
@@ -2790,6 +2824,9 @@
       const threshold = formatProbability(trace.run.settings.slot_threshold);
       const masks = event.slots.reduce((sum, slot) => sum + (slot.mask_offsets?.length ?? 0), 0);
       const note = masks ? [["say.plan.mask", { n: masks }]] : [];
+      if (chosen[0]?.reason === "next") {
+        return [["say.plan.next", { p: formatProbability(chosen[0].confidence) }], ...note];
+      }
       if (chosen[0]?.reason === "best_of_none") {
         const [best] = chosen;
         return [["say.plan.best", { threshold, slot: best.slot, p: formatProbability(best.confidence) }], ...note];
@@ -2797,7 +2834,7 @@
       const names = chosen.map((slot) =>
         `${speaker.text("slot", { s: slot.slot })} (${formatProbability(slot.confidence)})`);
       const values = { n: chosen.length, m: event.slots.length, threshold, list: speaker.some(names) };
-      return [["say.plan.above", values], ...note];
+      return [[chosen[0]?.reason === "among_best" ? "say.plan.count" : "say.plan.above", values], ...note];
     },
 
     verify(context) {

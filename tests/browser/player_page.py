@@ -12,6 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from refusion_core import DecodeConfig, RecordConfig, decode, load_checkpoint
+from refusion_core.config import AutoregressiveConfig, MaskedDiffusionConfig
 from refusion_core.decoder import SlotDecoder
 from refusion_core.events import Event, TokenText, dump_event
 from tests.fakes import EOS, FACTS, GOLDEN, MASK, RuleModel
@@ -193,6 +194,13 @@ def golden_run(case: str) -> list[Event]:
     raw = next(raw for raw in map(json.loads, lines) if raw["case"] == case)
     names = ("gen_length", "slot_size", "serial_blocks", "slot_threshold", "token_threshold")
     config = DecodeConfig(**{name: raw[name] for name in names})
+    checkpoint = load_checkpoint(str(GOLDEN / "models" / raw["model"]))
+    return list(decode(checkpoint, prompt_ids=raw["prompt_ids"], config=config))
+
+
+def baseline_run(config: AutoregressiveConfig | MaskedDiffusionConfig) -> list[Event]:
+    """A baseline's run of the first golden prompt."""
+    raw = json.loads((GOLDEN / "cases.jsonl").read_text(encoding="utf-8").splitlines()[0])
     checkpoint = load_checkpoint(str(GOLDEN / "models" / raw["model"]))
     return list(decode(checkpoint, prompt_ids=raw["prompt_ids"], config=config))
 

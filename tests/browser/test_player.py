@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 
+from refusion_core.config import AutoregressiveConfig, MaskedDiffusionConfig
 from refusion_core.events import (
     CacheState,
     Commit,
@@ -22,6 +24,7 @@ from refusion_core.trace import fold_statistics
 
 from .player_page import (
     PlayerPage,
+    baseline_run,
     golden_run,
     index_of,
     jsonl,
@@ -401,6 +404,49 @@ def test_every_event_has_a_sentence_without_holes(player, golden, infilled, ende
             for place, said in enumerate(player.walk("text")):
                 for hole in ("undefined", "NaN", "null", "say.", "[object", "{"):
                     assert hole not in said, (place, hole, said)
+
+
+# Runs of single tokens: nothing on screen may speak of thresholds that they don't have.
+
+_TOKEN_RUNS = {
+    "ar": AutoregressiveConfig(gen_length=8, slot_size=4),
+    "count": MaskedDiffusionConfig(gen_length=8, tokens_per_step=2),
+    "threshold": MaskedDiffusionConfig(gen_length=8, confidence_threshold=0.4),
+}
+
+
+@pytest.mark.parametrize("name", _TOKEN_RUNS)
+def test_a_baseline_s_run_is_told_by_its_own_rule(player, name):
+    events = baseline_run(_TOKEN_RUNS[name])
+    for language in ("en", "zh"):
+        player.load(jsonl(events))
+        player.call("setLang", language)
+        for place, said in enumerate(player.walk("text")):
+            for hole in ("undefined", "NaN", "null", "say.", "[object", "{"):
+                assert hole not in said, (place, hole, said)
+            if name != "threshold":
+                assert not re.search(r"(threshold|above|阈值|高于) 0\.00", said), (place, said)
+    player.call("setLang", "en")
+    player.seek(index_of(events, Plan))
+    outcomes = set(player.page.locator(".rfp-score-outcome:visible").all_inner_texts())
+    threshold = player.text(".rfp-scoreboard .rfp-aside")
+    if name == "ar":
+        assert (outcomes, threshold) == ({"chosen"}, "")
+    elif name == "count":
+        assert (outcomes, threshold) == ({"chosen", "less sure"}, "")
+    else:
+        assert "less sure" not in outcomes
+        assert threshold == "threshold 0.40"
+
+
+def test_autoregressive_tokens_say_whether_a_mask_or_the_token_before_was_asked(player):
+    events = baseline_run(_TOKEN_RUNS["ar"])
+    player.load(jsonl(events))
+    player.seek(len(events) - 1)
+    committed = [origin for state, origin, _ in player.cells() if state == "committed"]
+    origins = [slot.origins[0] for e in events if isinstance(e, Commit) for slot in e.slots]
+    assert committed == origins
+    assert {"plan", "next"} == set(committed)
 
 
 @pytest.mark.parametrize(
