@@ -227,7 +227,7 @@
       "origin.plan": "from the plan", "origin.verified": "verified", "origin.infill": "infilled",
       "origin.forced": "forced", "origin.next": "from the token before",
       "count.prompt": "{n} of the prompt", "count.mask": "{n} {n?mask:masks}",
-      "count.draft": "{n} drafted {n?token:tokens}",
+      "count.draft": "{n} drafted {n?token:tokens}", "count.decoded": "{n} decoded {n?token:tokens}",
       "say.run_started":
         "{decoder} decoding of {length} tokens: {slots} {slots?[slot]:[slot|slots]} of {size} in {blocks} " +
         "[serial_block|serial {blocks?block:blocks}].",
@@ -434,7 +434,7 @@
       "status.dropped": "eos 之后，丢弃", "status.cut": "eos 之后，丢弃",
       "origin.plan": "来自规划", "origin.verified": "经验证", "origin.infill": "填充所得",
       "origin.forced": "强制接受", "origin.next": "由前一 token 得出",
-      "count.prompt": "{n} 个提示词 token", "count.mask": "{n} 个掩码", "count.draft": "{n} 个草稿 token",
+      "count.prompt": "{n} 个提示词 token", "count.mask": "{n} 个掩码", "count.draft": "{n} 个草稿 token", "count.decoded": "{n} 个已解码 token",
       "say.run_started":
         "{decoder} 解码 {length} 个 token：{slots} 个[slot|槽]，每槽 {size} 个，分为 {blocks} 个[serial_block|串行块]。",
       "say.thresholds": "[confidence|置信度]高于 {slot} 的槽会被[chosen|选中]；概率高于 {token} 的草稿 token 才被接受。",
@@ -2814,7 +2814,9 @@
     forward({ event, trace, at, speaker }) {
       const counts = {};
       for (const segment of event.segments) counts[segment.kind] = (counts[segment.kind] ?? 0) + segment.tokens;
-      const parts = Object.entries(counts).map(([kind, n]) => speaker.text(`count.${kind}`, { n }));
+      // A baseline drafts nothing: what it feeds besides prompt and masks is decoded already.
+      const word = (kind) => (kind === "draft" && /^(ar|mdm)$/.test(event.phase) ? "decoded" : kind);
+      const parts = Object.entries(counts).map(([kind, n]) => speaker.text(`count.${word(kind)}`, { n }));
       const values = { f: trace.sums.forwards[at], parts: speaker.join(parts), hits: event.cache_hits };
       return [[`say.forward.${event.phase}`, values]];
     },
