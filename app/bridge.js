@@ -49,7 +49,7 @@
       try {
         answer = await server.poll(id, have);
         failures = 0;
-      } catch (problem) {
+      } catch {
         if (++failures < 5) {
           await new Promise((done) => setTimeout(done, 300 * failures));
           continue;

@@ -30,6 +30,9 @@ def train(
             "--resume", help="Continue the saved state with its own settings to this budget."
         ),
     ] = False,
+    warm_start: Annotated[
+        str | None, typer.Option(help="Begin with the weights of this model (folder or bundled).")
+    ] = None,
     objective: Annotated[
         str, typer.Option(help="refusion, ar (plain next token) or mdm (token-level masks).")
     ] = "refusion",
@@ -75,7 +78,7 @@ def train(
         threads=threads,
         compile=compile,
     )
-    typer.echo(f"exported to {run(config, output, work=work, resume=resume)}")
+    typer.echo(f"exported to {run(config, output, work=work, resume=resume, warm_start=warm_start)}")
 
 
 def evaluate(

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
+from ..checkpoint import Checkpoint, load_checkpoint
 from ..config import ModelConfig
 from ..errors import CheckpointError, ConfigError
 from ..model import Transformer
@@ -179,6 +180,32 @@ def twin_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     return [spaced for spaced, _ in twins], [bare for _, bare in twins]
 
 
+@torch.no_grad()
+def warm_start_from(model: Transformer, tokenizer: Tokenizer, start: Checkpoint) -> None:
+    """Take over the weights of a checkpoint of this shape, whose vocabulary may be another.
+
+    A token that the other vocabulary lacks starts as the mean of the pieces that this one has for it there.
+    Raises ConfigError for another shape or a checkpoint without a tokenizer.
+    """
+    table = "model.embed_tokens.weight"
+    given = start.model.state_dict()
+    if start.tokenizer is None or any(
+        given[name].shape != own.shape and (name != table or given[name].shape[1] != own.shape[1])
+        for name, own in model.state_dict().items()
+    ):
+        raise ConfigError(
+            "warm_start", start.facts.name, "has other sizes or no tokenizer", "train with its sizes"
+        )
+    other = start.tokenizer.backend_tokenizer
+    rows = []
+    for index in range(tokenizer.get_vocab_size()):
+        piece = tokenizer.id_to_token(index)
+        known = other.token_to_id(piece)
+        ids = [token.id for token in other.model.tokenize(piece)] if known is None else [known]
+        rows.append(given[table][ids].mean(0))
+    model.load_state_dict(given | {table: torch.stack(rows)})
+
+
 def make_optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Optimizer]:
     """Muon for the matrices of the blocks, AdamW for embeddings and norms."""
     matrices, others = [], []
@@ -274,11 +301,15 @@ def teacher_forced_accuracy(
 class Trainer:
     """A training in progress, with all that a resumed one needs."""
 
-    def __init__(self, config: TrainConfig, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, config: TrainConfig, tokenizer: Tokenizer, start: Checkpoint | None = None
+    ) -> None:
         self.config, self.tokenizer = config, tokenizer
-        self.accelerator = Accelerator()
+        self.accelerator = Accelerator(cpu=not torch.accelerator.is_available())
         self.model = Transformer(config.model_config(tokenizer))
         initialize(self.model, tokenizer, config.seed)
+        if start:
+            warm_start_from(self.model, tokenizer, start)
         self.progress = Progress()
         self.mix = dict(MIX)
         objective = Objective(self.model)
@@ -384,11 +415,13 @@ def train(
     *,
     work: Path | None = None,
     resume: bool = False,
+    warm_start: str | Path | None = None,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> Path:
     """Train and export to ``output``; state and metrics live in ``work`` (default: ``output`` + "-work").
 
     ``resume`` continues the state in ``work`` with its own settings, but up to the budget of ``config``.
+    ``warm_start`` is a checkpoint to begin with instead of random weights.
     ``report`` sees every metrics record.
     """
     work = work or output.with_name(output.name + "-work")
@@ -399,7 +432,11 @@ def train(
         trainer = Trainer.load(state, minutes=config.minutes, tokens=config.tokens)
     else:
         texts = training_texts(config.seed, samples=18_000)
-        trainer = Trainer(config, train_tokenizer(texts, config.vocab_size))
+        trainer = Trainer(
+            config,
+            train_tokenizer(texts, config.vocab_size),
+            load_checkpoint(warm_start, dtype="float32") if warm_start else None,
+        )
         metrics.unlink(missing_ok=True)
 
     def record(**values: Any) -> None:

@@ -1,0 +1,176 @@
+import { Surface, channels, chunkMax, el, labelStep, readable, setText } from "./drawing.js";
+import { formatProbability } from "./format.js";
+import { panel } from "./speaker.js";
+
+const HEAT = { label: 46, head: 20, maxHeight: 250, maxColumn: 46, maxRow: 30, cells: 3000 };
+
+/** Attention mass of remaining slots on committed and remaining slots, in the plan forward of an iteration. */
+export class DependencyView {
+  constructor(player) {
+    this.player = player;
+    const { section } = panel(player.speaker, "dependency", "dependency");
+    this.section = section;
+    this.surface = new Surface("rfp-canvas");
+    this.surface.canvas.setAttribute("role", "img");
+    player.speaker.bind(this.surface.canvas, "dependency", "aria-label");
+    this.row = el("div", "rfp-row-mark");
+    this.box = el("div", "rfp-canvas-box", this.surface.canvas, this.row);
+    this.empty = player.speaker.bind(el("p", "rfp-empty"), "dependency.none");
+    this.scroller = el("div", "rfp-canvas-scroller", this.box, this.empty);
+    this.caption = el("p", "rfp-caption");
+    this.readout = el("p", "rfp-readout");
+    section.append(this.caption, this.scroller, this.readout);
+    this.surface.canvas.addEventListener("pointermove", (event) => this.point(event));
+    this.surface.canvas.addEventListener("pointerleave", () => {
+      setText(this.readout, "");
+      player.hover(-1);
+    });
+  }
+
+  build() {
+    const { run } = this.player.trace;
+    const rows = Math.ceil(run.slot_count / Math.max(1, run.settings.serial_blocks));
+    this.rowHeight = Math.max(1, Math.min(HEAT.maxRow, (HEAT.maxHeight - HEAT.head) / rows));
+    const height = Math.ceil(rows * this.rowHeight) + HEAT.head;
+    this.scroller.style.height = `${Math.min(height, HEAT.maxHeight + 60) + 4}px`;
+    // A trace without any dependency needs no room for it.
+    const { trace, state } = this.player;
+    const none = state !== "live" && trace.iterations.every((record) => record.dependency < 0);
+    this.section.classList.toggle("is-none", none);
+    this.drawn = "";
+  }
+
+  paint() {
+    const { trace, cursor, palette, speaker } = this.player;
+    const record = trace.plannedAt(cursor);
+    const event = record && record.dependency >= 0 ? trace.events[record.dependency] : null;
+    const width = this.player.widthOf(this.scroller);
+    const layout = [record?.number, Boolean(event), width, palette.version, speaker.language].join();
+    if (layout === this.drawn || width <= 0) return;
+    this.drawn = layout;
+    this.event = event;
+    this.box.hidden = !event;
+    this.empty.hidden = Boolean(event);
+    if (event) this.draw(event, record, width);
+    else setText(this.caption, "");
+    setText(this.readout, "");
+    this.hover(this.player.hoveredSlot);
+  }
+
+  draw(event, record, width) {
+    const { palette, speaker, trace } = this.player;
+    const columns = event.columns.length + 1;
+    this.columnWidth = Math.max(0.5, Math.min(HEAT.maxColumn, (width - HEAT.label) / columns));
+    const total = HEAT.label + columns * this.columnWidth;
+    const context = this.surface.begin(total, HEAT.head + event.rows.length * this.rowHeight);
+    this.box.style.width = `${total}px`;
+    context.font = `11px ${palette.font}`;
+    context.textBaseline = "middle";
+    const chosen = new Set(record.plan >= 0 ? trace.events[record.plan].chosen_slots : []);
+    const top = Math.max(1e-9, ...chunkMax(event.matrix.flat()));
+    if (event.rows.length * columns > HEAT.cells) this.drawPixels(context, event, top);
+    else event.rows.forEach((row, r) => this.drawRow(context, event, r, top));
+    this.drawAxes(context, event, chosen);
+    setText(this.caption, speaker.text("dependency.caption", {
+      i: record.number + 1, p: formatProbability(top),
+    }));
+  }
+
+  drawRow(context, event, r, top) {
+    const y = HEAT.head + r * this.rowHeight;
+    this.drawCell(context, HEAT.label, y, event.prompt[r], top, true);
+    event.matrix[r].forEach((value, c) => {
+      this.drawCell(context, HEAT.label + (c + 1) * this.columnWidth, y, value, top, false);
+    });
+  }
+
+  /** A large matrix: one pixel a cell, scaled without smoothing. */
+  drawPixels(context, event, top) {
+    const { palette } = this.player;
+    const [rows, columns] = [event.rows.length, event.columns.length + 1];
+    const image = new ImageData(columns, rows);
+    const [slotRgb, promptRgb] = [channels(palette.plan), channels(palette.ink3)];
+    for (let r = 0; r < rows; r++) {
+      for (let c = 0; c < columns; c++) {
+        const share = Math.min(1, c ? event.matrix[r][c - 1] / top : event.prompt[r]);
+        image.data.set(c ? slotRgb : promptRgb, 4 * (r * columns + c));
+        image.data[4 * (r * columns + c) + 3] = 255 * (0.04 + 0.86 * share);
+      }
+    }
+    const small = document.createElement("canvas");
+    [small.width, small.height] = [columns, rows];
+    small.getContext("2d").putImageData(image, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(small, HEAT.label, HEAT.head, columns * this.columnWidth, rows * this.rowHeight);
+  }
+
+  /** The prompt's column is often far above the slots: it is drawn in grey, on its own scale from 0 to 1. */
+  drawCell(context, x, y, value, top, isPrompt) {
+    const { palette } = this.player;
+    const gap = this.columnWidth > 6 && this.rowHeight > 4 ? 1 : 0;
+    const share = Math.min(1, value / (isPrompt ? 1 : top));
+    const [alpha, colour] = [0.04 + 0.86 * share, isPrompt ? palette.ink3 : palette.plan];
+    context.globalAlpha = alpha;
+    context.fillStyle = colour;
+    context.fillRect(x, y, this.columnWidth - gap, this.rowHeight - gap);
+    context.globalAlpha = 1;
+    if (this.columnWidth < 28 || this.rowHeight < 13) return;
+    context.fillStyle = readable(palette, colour, alpha);
+    context.textAlign = "center";
+    context.fillText(value.toFixed(2), x + (this.columnWidth - gap) / 2, y + (this.rowHeight - gap) / 2 + 0.5);
+  }
+
+  drawAxes(context, event, chosen) {
+    const { palette, speaker } = this.player;
+    const remaining = new Set(event.rows);
+    context.textAlign = "left";
+    const rowStep = labelStep(this.rowHeight, 12);
+    event.rows.forEach((slot, r) => {
+      const y = HEAT.head + r * this.rowHeight;
+      context.strokeStyle = palette.chosen;
+      context.lineWidth = 2;
+      if (chosen.has(slot)) this.outline(context, HEAT.label, y, event.columns.length + 1);
+      if (r % rowStep) return;
+      context.fillStyle = palette.ink2;
+      context.fillText(speaker.text("slot", { s: slot }), 0, y + this.rowHeight / 2, HEAT.label - 6);
+    });
+    context.textAlign = "center";
+    const columnStep = labelStep(this.columnWidth, 18);
+    context.fillStyle = palette.ink2;
+    const head = speaker.text("dependency.head");
+    const fits = context.measureText(head).width < this.columnWidth;
+    if (this.columnWidth > 12) context.fillText(fits ? head : "P", HEAT.label + this.columnWidth / 2, 8);
+    event.columns.forEach((slot, c) => {
+      const x = HEAT.label + (c + 1) * this.columnWidth;
+      context.fillStyle = remaining.has(slot) ? palette.plan : palette.verified;
+      context.fillRect(x, HEAT.head - 4, Math.max(1, this.columnWidth - 1), 2);
+      context.fillStyle = palette.ink2;
+      if (c % columnStep === 0) context.fillText(String(slot), x + this.columnWidth / 2, 8);
+    });
+  }
+
+  outline(context, x, y, columns) {
+    context.strokeRect(x + 1, y + 1, columns * this.columnWidth - 3, Math.max(1, this.rowHeight - 3));
+  }
+
+  point(event) {
+    if (!this.event) return;
+    const { left, top } = this.surface.canvas.getBoundingClientRect();
+    const c = Math.floor((event.clientX - left - HEAT.label) / this.columnWidth) - 1;
+    const r = Math.floor((event.clientY - top - HEAT.head) / this.rowHeight);
+    const row = this.event.rows[r];
+    const value = c < 0 ? this.event.prompt[r] : this.event.matrix[r]?.[c];
+    const inside = row !== undefined && value !== undefined && c >= -1;
+    this.player.hover(inside ? row : -1);
+    setText(this.readout, inside ? this.player.speaker.text(c < 0 ? "dependency.prompt" : "dependency.cell", {
+      row, column: this.event.columns[c], p: value.toFixed(4),
+    }) : "");
+  }
+
+  hover(slot) {
+    const r = this.event ? this.event.rows.indexOf(slot) : -1;
+    this.row.hidden = r < 0;
+    this.row.style.height = `${Math.max(2, this.rowHeight)}px`;
+    this.row.style.transform = `translateY(${HEAT.head + r * this.rowHeight}px)`;
+  }
+}

@@ -1,0 +1,125 @@
+import { SCOREBOARD_ROWS, SLOT } from "./constants.js";
+import { el, setAttribute, setText } from "./drawing.js";
+import { isComplete } from "./fold.js";
+import { formatProbability, hasThreshold } from "./format.js";
+import { panel } from "./speaker.js";
+
+/** Every remaining slot of a plan, the most confident first, against the threshold. */
+export class ScoreboardView {
+  constructor(player) {
+    this.player = player;
+    const { section, title, aside } = panel(player.speaker, "scoreboard");
+    [this.section, this.title, this.aside] = [section, title, aside];
+    this.list = el("ol", "rfp-scores");
+    this.more = el("p", "rfp-caption");
+    this.empty = player.speaker.bind(el("p", "rfp-empty"), "scoreboard.empty");
+    this.scroller = el("div", "rfp-score-scroller", this.list, this.more, this.empty);
+    section.append(this.scroller);
+    this.rows = [];
+    const over = (event) => {
+      const row = event.target.closest?.(".rfp-score");
+      player.hover(row ? Number(row.dataset.slot) : -1);
+    };
+    this.list.addEventListener("pointerover", over);
+    this.list.addEventListener("pointerleave", () => player.hover(-1));
+  }
+
+  build() {
+    const { run } = this.player.trace;
+    const rows = Math.min(12, Math.ceil(run.slot_count / Math.max(1, run.settings.serial_blocks)));
+    this.scroller.style.setProperty("--rows", rows);
+    this.list.style.setProperty("--threshold", run.settings.slot_threshold);
+    this.list.classList.toggle("is-unlimited", !hasThreshold(run));
+  }
+
+  paint() {
+    const { trace, cursor, speaker } = this.player;
+    const record = trace.plannedAt(cursor);
+    this.empty.hidden = Boolean(record);
+    this.list.hidden = !record;
+    const title = record ? "scoreboard" : "scoreboard.none";
+    setText(this.title, speaker.text(title, { i: record ? record.number + 1 : 0 }));
+    const threshold = formatProbability(trace.run.settings.slot_threshold);
+    setText(this.aside, hasThreshold(trace.run) ? speaker.text("scoreboard.threshold", { p: threshold }) : "");
+    if (!record) {
+      this.more.hidden = true;
+      return;
+    }
+    const ranked = this.ranked(record);
+    const shown = ranked.slice(0, SCOREBOARD_ROWS);
+    while (this.rows.length < shown.length) this.addRow();
+    this.rows.forEach((row, n) => {
+      row.node.hidden = n >= shown.length;
+      if (n < shown.length) this.paintRow(row, shown[n], record);
+    });
+    const hidden = ranked.length - shown.length;
+    this.more.hidden = hidden <= 0;
+    if (hidden > 0) {
+      setText(this.more, speaker.text("scoreboard.more", {
+        n: hidden, p: formatProbability(ranked[SCOREBOARD_ROWS].confidence),
+      }));
+    }
+  }
+
+  ranked(record) {
+    if (this.rankedOf !== record || this.rankedAt !== record.plan) {
+      this.rankedOf = record;
+      this.rankedAt = record.plan;
+      this.order = [...this.player.trace.events[record.plan].slots].sort((a, b) => a.rank - b.rank);
+    }
+    return this.order;
+  }
+
+  addRow() {
+    const row = {
+      name: el("span", "rfp-score-name"), bar: el("i", "rfp-score-bar"),
+      value: el("span", "rfp-score-value"), outcome: el("span", "rfp-score-outcome"),
+    };
+    row.node = el("li", "rfp-score", row.name, el("span", "rfp-score-track", row.bar), row.value, row.outcome);
+    this.rows.push(row);
+    this.list.append(row.node);
+  }
+
+  paintRow(row, slot, record) {
+    const { speaker } = this.player;
+    setAttribute(row.node, "data-slot", String(slot.slot));
+    row.node.classList.toggle("is-chosen", slot.chosen);
+    row.node.classList.toggle("is-hovered", slot.slot === this.player.hoveredSlot);
+    setText(row.name, speaker.text("slot", { s: slot.slot }));
+    setText(row.value, formatProbability(slot.confidence));
+    row.bar.style.setProperty("--confidence", slot.confidence);
+    const { key, values } = this.outcome(slot, record);
+    setText(row.outcome, speaker.text(`outcome.${key}`, values));
+    setAttribute(row.node, "data-outcome", key);
+  }
+
+  /** What has become of the slot up to the cursor. */
+  outcome(slot, record) {
+    const { trace, cursor, frame } = this.player;
+    if (!slot.chosen) {
+      if (frame.slot[slot.slot] === SLOT.DROPPED) return { key: "dropped" };
+      return { key: slot.reason === "not_among_best" ? "lower" : "below" };
+    }
+    const seen = (at) => at >= 0 && at <= cursor;
+    const find = (at) => seen(at) && trace.events[at].slots.find((entry) => entry.slot === slot.slot);
+    if (find(record.commit)) return { key: "committed" };
+    const verified = find(record.verify);
+    if (!verified) return { key: slot.reason === "best_of_none" ? "best" : "chosen" };
+    if (verified.outcome === "returned") {
+      return { key: verified.accepted_run < trace.slotSize ? "returned" : "behind" };
+    }
+    if (frame.slot[slot.slot] === SLOT.DROPPED || verified.outcome === "dropped") return { key: "dropped" };
+    if (verified.outcome === "infill") {
+      if (isComplete(frame, slot.slot, trace.slotSize)) return { key: "complete" };
+      return { key: "infill", values: { run: frame.run[slot.slot], size: trace.slotSize } };
+    }
+    return { key: "accepted" };
+  }
+
+  hover(slot) {
+    for (const { node } of this.rows) node.classList.toggle("is-hovered", Number(node.dataset.slot) === slot);
+  }
+}
+
+
+/** @typedef {[string, object]} Sentence a text key and its values */
