@@ -304,15 +304,19 @@ def test_the_cache_totals_follow_the_cursor_and_a_bar_is_a_way_to_its_forward(pl
             sum(event.tokens_computed for event in forwards),
             sum(event.discarded for event in seen if isinstance(event, CacheState)),
         )
-        assert shown == "reused {} · computed {} · discarded {}".format(*totals)
+        hits, computed, discarded = totals
+        rate = round(100 * hits / (hits + computed)) if hits + computed else 0
+        assert shown == (
+            f"reused {hits} ({rate}\N{NO-BREAK SPACE}%) · computed {computed} · discarded {discarded}"
+        )
     bars = player.page.locator(".rfp-bar-box canvas")
     count = len([event for event in events if isinstance(event, Forward)])
-    each = min(40, bars.bounding_box()["width"] / count)
+    each = min(110, bars.bounding_box()["width"] / count)
     bars.click(position={"x": each * 2.5, "y": 70})
     player.wait("cursor", index_of(events, Forward, 2))
     bars.hover(position={"x": each * 0.5, "y": 70})
     assert player.text(".rfp-cache .rfp-readout").startswith(
-        "forward 1 · plan: 11 computed, 0 reused"
+        "forward 1 · plan: 3 of the prompt and 8 masks computed, 0 reused"
     )
 
 
@@ -355,16 +359,18 @@ def test_the_scoreboard_ranks_the_plan_and_tells_what_became_of_it(player, broke
 
     player.seek(index_of(events, Plan))
     assert rows() == [
-        ["slot 0", "0.90", "chosen"],
-        ["slot 1", "0.80", "chosen"],
-        ["slot 2", "0.70", "chosen"],
-        ["slot 3", "0.20", "below"],
+        ["slot 0", "0.90", "+0.40", "chosen"],
+        ["slot 1", "0.80", "+0.30", "chosen"],
+        ["slot 2", "0.70", "+0.20", "chosen"],
+        ["slot 3", "0.20", "−0.30", "below"],
     ]
     player.seek(index_of(events, Verify))
-    outcomes = [row[2] for row in rows()]
+    outcomes = [row[3] for row in rows()]
     assert outcomes == ["accepted", "rejected", "behind the break", "below"]
     player.seek(index_of(events, Commit))
-    assert rows()[0][2] == "committed"
+    assert rows()[0][3] == "committed"
+    player.seek(index_of(events, Plan, 1))
+    assert rows()[-1] == ["slot 0", "iteration 1"]
     assert player.text(".rfp-scoreboard .rfp-aside") == "threshold 0.50"
 
 

@@ -6,6 +6,7 @@ export const SPEEDS = [0.5, 1, 2, 4];
 export const SCOREBOARD_ROWS = 64;
 export const CELL_TEXT_LIMIT = 160;
 export const GAP_REPEAT_MS = 2000;
+export const LOOP_REST_MS = 1800; // at the end, before a loop begins anew
 export const MASK_DOT = "•"; // unlike the middle dot that stands for a space
 
 /** What a response position looks like at the cursor. */

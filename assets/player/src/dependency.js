@@ -48,13 +48,26 @@ export class DependencyView {
     const layout = [record?.number, Boolean(event), width, palette.version, speaker.language].join();
     if (layout === this.drawn || width <= 0) return;
     this.drawn = layout;
-    this.event = event;
+    this.event = event && this.spread(event, record);
     this.box.hidden = !event;
     this.empty.hidden = Boolean(event);
-    if (event) this.draw(event, record, width);
+    if (event) this.draw(this.event, record, width);
     else setText(this.caption, "");
     setText(this.readout, "");
     this.hover(this.player.hoveredSlot);
+  }
+
+  /** The matrix with a row for every slot of the block, so that a slot keeps its row; null where it is decided. */
+  spread(event, record) {
+    const { slot_count: count, settings } = this.player.trace.run;
+    const perBlock = Math.floor(count / Math.max(1, settings.serial_blocks));
+    const block = Array.from({ length: perBlock }, (_, n) => record.block * perBlock + n);
+    const rows = [...new Set([...block, ...event.rows])].sort((a, b) => a - b);
+    const place = rows.map((slot) => event.rows.indexOf(slot));
+    return {
+      rows, columns: event.columns, remaining: new Set(event.rows),
+      matrix: place.map((r) => (r < 0 ? null : event.matrix[r])), prompt: place.map((r) => event.prompt[r]),
+    };
   }
 
   draw(event, record, width) {
@@ -67,9 +80,9 @@ export class DependencyView {
     context.font = `11px ${palette.font}`;
     context.textBaseline = "middle";
     const chosen = new Set(record.plan >= 0 ? trace.events[record.plan].chosen_slots : []);
-    const top = Math.max(1e-9, ...chunkMax(event.matrix.flat()));
+    const top = Math.max(1e-9, ...chunkMax(event.matrix.filter(Boolean).flat()));
     if (event.rows.length * columns > HEAT.cells) this.drawPixels(context, event, top);
-    else event.rows.forEach((row, r) => this.drawRow(context, event, r, top));
+    else event.rows.forEach((_, r) => event.matrix[r] && this.drawRow(context, event, r, top));
     this.drawAxes(context, event, chosen);
     setText(this.caption, speaker.text("dependency.caption", {
       i: record.number + 1, p: formatProbability(top),
@@ -91,6 +104,7 @@ export class DependencyView {
     const image = new ImageData(columns, rows);
     const [slotRgb, promptRgb] = [channels(palette.plan), channels(palette.ink3)];
     for (let r = 0; r < rows; r++) {
+      if (!event.matrix[r]) continue;
       for (let c = 0; c < columns; c++) {
         const share = Math.min(1, c ? event.matrix[r][c - 1] / top : event.prompt[r]);
         image.data.set(c ? slotRgb : promptRgb, 4 * (r * columns + c));
@@ -122,7 +136,6 @@ export class DependencyView {
 
   drawAxes(context, event, chosen) {
     const { palette, speaker } = this.player;
-    const remaining = new Set(event.rows);
     context.textAlign = "left";
     const rowStep = labelStep(this.rowHeight, 12);
     event.rows.forEach((slot, r) => {
@@ -131,7 +144,7 @@ export class DependencyView {
       context.lineWidth = 2;
       if (chosen.has(slot)) this.outline(context, HEAT.label, y, event.columns.length + 1);
       if (r % rowStep) return;
-      context.fillStyle = palette.ink2;
+      context.fillStyle = event.matrix[r] ? palette.ink2 : palette.ink3;
       context.fillText(speaker.text("slot", { s: slot }), 0, y + this.rowHeight / 2, HEAT.label - 6);
     });
     context.textAlign = "center";
@@ -142,7 +155,7 @@ export class DependencyView {
     if (this.columnWidth > 12) context.fillText(fits ? head : "P", HEAT.label + this.columnWidth / 2, 8);
     event.columns.forEach((slot, c) => {
       const x = HEAT.label + (c + 1) * this.columnWidth;
-      context.fillStyle = remaining.has(slot) ? palette.plan : palette.verified;
+      context.fillStyle = event.remaining.has(slot) ? palette.plan : palette.verified;
       context.fillRect(x, HEAT.head - 4, Math.max(1, this.columnWidth - 1), 2);
       context.fillStyle = palette.ink2;
       if (c % columnStep === 0) context.fillText(String(slot), x + this.columnWidth / 2, 8);
@@ -160,7 +173,7 @@ export class DependencyView {
     const r = Math.floor((event.clientY - top - HEAT.head) / this.rowHeight);
     const row = this.event.rows[r];
     const value = c < 0 ? this.event.prompt[r] : this.event.matrix[r]?.[c];
-    const inside = row !== undefined && value !== undefined && c >= -1;
+    const inside = this.event.remaining.has(row) && value !== undefined && c >= -1;
     this.player.hover(inside ? row : -1);
     setText(this.readout, inside ? this.player.speaker.text(c < 0 ? "dependency.prompt" : "dependency.cell", {
       row, column: this.event.columns[c], p: value.toFixed(4),

@@ -24,12 +24,8 @@ const NARRATE = {
   vocabulary: ({ event }) => [["say.vocabulary", { n: event.tokens.length }]],
 
   forward({ event, trace, at, speaker }) {
-    const counts = {};
-    for (const segment of event.segments) counts[segment.kind] = (counts[segment.kind] ?? 0) + segment.tokens;
-    // A baseline drafts nothing: what it feeds besides prompt and masks is decoded already.
-    const word = (kind) => (kind === "draft" && /^(ar|mdm)$/.test(event.phase) ? "decoded" : kind);
-    const parts = Object.entries(counts).map(([kind, n]) => speaker.text(`count.${word(kind)}`, { n }));
-    const values = { f: trace.sums.forwards[at], parts: speaker.join(parts), hits: event.cache_hits };
+    const parts = countedTokens(event, speaker);
+    const values = { f: trace.sums.forwards[at], parts, hits: event.cache_hits };
     return [[`say.forward.${event.phase}`, values]];
   },
 
@@ -147,6 +143,15 @@ const NARRATE = {
     return sentences;
   },
 };
+
+/** What a forward computed, by kind: "14 of the prompt and 32 masks". */
+export function countedTokens(event, speaker) {
+  const counts = {};
+  for (const segment of event.segments) counts[segment.kind] = (counts[segment.kind] ?? 0) + segment.tokens;
+  // A baseline drafts nothing: what it feeds besides prompt and masks is decoded already.
+  const word = (kind) => (kind === "draft" && /^(ar|mdm)$/.test(event.phase) ? "decoded" : kind);
+  return speaker.join(Object.entries(counts).map(([kind, n]) => speaker.text(`count.${word(kind)}`, { n })));
+}
 
 /** @returns {Sentence} */
 function narrateRound(slot, round, trace) {

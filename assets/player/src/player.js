@@ -1,14 +1,17 @@
 import { faultOf } from "./check.js";
 import {
-  GAP_REPEAT_MS, MAX_RESPONSE_TOKENS, MAX_TRACE_CHARACTERS, PACE, SCHEMA_VERSION, SPEEDS,
+  GAP_REPEAT_MS, LOOP_REST_MS, MAX_RESPONSE_TOKENS, MAX_TRACE_CHARACTERS, PACE, SCHEMA_VERSION, SPEEDS,
 } from "./constants.js";
 import { DependencyView } from "./dependency.js";
 import { el, readPalette } from "./drawing.js";
 import { Folder } from "./fold.js";
 import { clip } from "./format.js";
+import { Help } from "./help.js";
 import { Inspector } from "./inspector.js";
 import { LedgerView } from "./ledger.js";
+import { iterationOfHash, linkTo } from "./links.js";
 import { NarrationView } from "./narration.js";
+import { OrdersView } from "./orders.js";
 import { ScoreboardView } from "./scoreboard.js";
 import { Speaker } from "./speaker.js";
 import { StageView } from "./stage.js";
@@ -24,6 +27,7 @@ export class Player {
     this.options = { autoplay: true, lang: "en", ...options };
     this.speaker = new Speaker(this.options.lang);
     this.speed = 1;
+    this.loop = false;
     this.hoveredSlot = -1;
     this.palette = { version: 0 };
     this.widths = new Map();
@@ -46,29 +50,36 @@ export class Player {
     this.stage = new StageView(this);
     this.transport = new Transport(this);
     this.timeline = new TimelineView(this);
+    this.orders = new OrdersView(this);
     this.ledger = new LedgerView(this);
     this.narration = new NarrationView(this);
     this.scoreboard = new ScoreboardView(this);
     this.dependency = new DependencyView(this);
     this.inspector = new Inspector(this);
+    this.help = new Help(this);
     this.stage.section.append(this.transport.node, this.stage.legend, this.stage.answerBox);
-    this.views = [this.stage, this.timeline, this.ledger, this.scoreboard, this.dependency, this.narration];
+    this.views = [this.stage, this.orders, this.timeline, this.ledger, this.scoreboard, this.dependency, this.narration];
     this.notice = el("div", "rfp-notice");
     this.notice.setAttribute("role", "alert");
     this.notice.hidden = true;
     this.probe = el("span", "rfp-probe");
     this.probe.setAttribute("aria-hidden", "true");
     const column = (...views) => el("div", "rfp-column", ...views.map((view) => view.section));
-    const left = column(this.stage, this.timeline, this.ledger);
+    const left = column(this.stage, this.orders, this.timeline, this.ledger);
     const right = column(this.narration, this.scoreboard, this.dependency);
     this.layout = el("div", "rfp-layout", left, right);
-    element.replaceChildren(this.notice, this.layout, this.inspector.card, this.probe);
+    this.drop = el("div", "rfp-drop", speaker.bind(el("span", ""), "drop"));
+    this.drop.hidden = true;
+    element.replaceChildren(this.notice, this.layout, this.inspector.card, this.help.node, this.drop, this.probe);
   }
 
   listen() {
     const onKey = (event) => this.onKey(event);
     const repaint = () => this.refreshPalette();
+    const onHash = () => this.openAtHash();
     this.element.addEventListener("keydown", onKey);
+    window.addEventListener("hashchange", onHash);
+    this.listenForFiles();
     this.darkness.addEventListener("change", repaint);
     const themes = new MutationObserver(repaint);
     for (let node = this.element; node; node = node.parentElement) {
@@ -81,15 +92,38 @@ export class Player {
       this.resized = true;
       this.changed();
     });
-    const { stage, timeline, ledger, dependency, transport } = this;
-    const measured = [stage.grid, timeline.scroller, ledger.barBox, dependency.scroller, transport.scrub];
+    const { stage, orders, timeline, ledger, dependency, transport } = this;
+    const measured = [stage.grid, orders.stripBox, timeline.scroller, ledger.barBox, dependency.scroller, transport.scrub];
     for (const node of measured) sizes.observe(node);
     this.unlisten = () => {
       this.element.removeEventListener("keydown", onKey);
+      window.removeEventListener("hashchange", onHash);
       this.darkness.removeEventListener("change", repaint);
       themes.disconnect();
       sizes.disconnect();
     };
+  }
+
+  /** A trace may be dropped anywhere on the player; what is playing stays if it is none. */
+  listenForFiles() {
+    const { element, drop } = this;
+    const hasFile = (event) => event.dataTransfer?.types.includes("Files");
+    element.addEventListener("dragover", (event) => {
+      if (!hasFile(event)) return;
+      event.preventDefault();
+      drop.hidden = false;
+    });
+    element.addEventListener("dragleave", (event) => {
+      if (!element.contains(event.relatedTarget)) drop.hidden = true;
+    });
+    element.addEventListener("drop", async (event) => {
+      drop.hidden = true;
+      const file = event.dataTransfer?.files[0];
+      if (!file) return;
+      event.preventDefault();
+      if (this.options.onFile) this.options.onFile(file);
+      else this.load(await file.text(), { label: file.name });
+    });
   }
 
   /** Width of a watched element, 0 while it is not shown. */
@@ -151,6 +185,7 @@ export class Player {
     if (!this.trace.finished) problems.push(["problem.partial", {}]);
     this.setProblems(problems);
     this.buildViews();
+    if (this.openAtHash()) return;
     if (this.options.autoplay) this.playFrom(0);
     else this.moveTo(this.trace.length - 1);
   }
@@ -338,6 +373,44 @@ export class Player {
     if (this.wantsPlay) this.schedule(true);
   }
 
+  /** Goes to the iteration that the address names and stays there. @returns {boolean} whether it names one */
+  openAtHash() {
+    const number = iterationOfHash(window.location.hash);
+    const record = number === null ? null : this.trace.iterations.find((entry) => entry.number === number - 1);
+    if (!record) return false;
+    this.pause();
+    this.moveTo(this.firstShown(record));
+    return true;
+  }
+
+  /** Copies the address of the current iteration; where the browser refuses, shows it. */
+  async copyLink() {
+    const record = this.trace.recordAt(this.cursor);
+    const link = linkTo(window.location.href, (record?.number ?? 0) + 1, this.options.linkOf?.() ?? {});
+    try {
+      await navigator.clipboard.writeText(link);
+      this.transport.announce("button.copied");
+    } catch {
+      this.addProblem(["{message}", { message: link }]);
+    }
+  }
+
+  setLoop(on) {
+    this.loop = on;
+    this.changed();
+  }
+
+  /** To the next or the previous forward. */
+  stepForward(by) {
+    this.pause();
+    const { forwards, sums } = this.trace;
+    const done = sums.forwards[this.cursor] ?? 0;
+    const isStart = forwards[done - 1]?.at === this.cursor;
+    const target = by > 0 ? done : isStart ? done - 2 : done - 1;
+    if (target < 0) this.moveTo(0);
+    else this.moveTo(forwards[target]?.at ?? this.trace.length - 1);
+  }
+
   /** Steps over the texts of tokens, which show nothing. */
   step(by) {
     this.pause();
@@ -419,7 +492,9 @@ export class Player {
     if (this.timer && !anew) return;
     this.stopTimer();
     if (this.cursor >= this.trace.length - 1) {
-      if (this.state !== "live" && this.state !== "waiting") this.pause();
+      if (this.state === "live" || this.state === "waiting") return;
+      if (!this.loop) this.pause();
+      else this.timer = setTimeout(() => this.playFrom(0), LOOP_REST_MS / this.speed);
       return;
     }
     this.timer = setTimeout(() => {
@@ -450,6 +525,11 @@ export class Player {
       case "End": return () => this.seek(this.trace.length - 1);
       case "+": case "=": return () => this.changeSpeed(1);
       case "-": return () => this.changeSpeed(-1);
+      case ",": return () => this.stepForward(-1);
+      case ".": return () => this.stepForward(1);
+      case "f": case "F": return () => this.follow(!this.following);
+      case "l": case "L": return () => this.setLoop(!this.loop);
+      case "?": return () => this.help.open();
       case "ArrowUp": case "ArrowDown": return this.tokenKey(event.key === "ArrowUp" ? -1 : 1, target);
       case "Escape": return () => {
         this.inspector.hide();

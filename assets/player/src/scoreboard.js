@@ -4,7 +4,10 @@ import { isComplete } from "./fold.js";
 import { formatProbability, hasThreshold } from "./format.js";
 import { panel } from "./speaker.js";
 
-/** Every remaining slot of a plan, the most confident first, against the threshold. */
+/**
+ * Every remaining slot of a plan, the most confident first, against the threshold; below them those slots of the
+ * block that were decided before.
+ */
 export class ScoreboardView {
   constructor(player) {
     this.player = player;
@@ -46,7 +49,7 @@ export class ScoreboardView {
       return;
     }
     const ranked = this.ranked(record);
-    const shown = ranked.slice(0, SCOREBOARD_ROWS);
+    const shown = [...ranked, ...this.decided(record)].slice(0, SCOREBOARD_ROWS);
     while (this.rows.length < shown.length) this.addRow();
     this.rows.forEach((row, n) => {
       row.node.hidden = n >= shown.length;
@@ -70,12 +73,24 @@ export class ScoreboardView {
     return this.order;
   }
 
+  /** Slots of the block that were no candidates any more. */
+  decided(record) {
+    const { trace, frame } = this.player;
+    const { slot_count: count, settings, decoder } = trace.run;
+    if (decoder === "ar" || decoder === "mdm") return [];
+    const perBlock = Math.floor(count / Math.max(1, settings.serial_blocks));
+    const planned = new Set(this.order.map((slot) => slot.slot));
+    const slots = Array.from({ length: perBlock }, (_, n) => record.block * perBlock + n);
+    const over = (slot) => frame.slot[slot] >= SLOT.FRESH && frame.slot[slot] !== SLOT.OPEN;
+    return slots.filter((slot) => !planned.has(slot) && over(slot)).map((slot) => ({ slot, decided: true }));
+  }
+
   addRow() {
     const row = {
       name: el("span", "rfp-score-name"), bar: el("i", "rfp-score-bar"),
-      value: el("span", "rfp-score-value"), outcome: el("span", "rfp-score-outcome"),
+      value: el("span", "rfp-score-value"), margin: el("span", "rfp-score-margin"), outcome: el("span", "rfp-score-outcome"),
     };
-    row.node = el("li", "rfp-score", row.name, el("span", "rfp-score-track", row.bar), row.value, row.outcome);
+    row.node = el("li", "rfp-score", row.name, el("span", "rfp-score-track", row.bar), row.value, row.margin, row.outcome);
     this.rows.push(row);
     this.list.append(row.node);
   }
@@ -83,19 +98,32 @@ export class ScoreboardView {
   paintRow(row, slot, record) {
     const { speaker } = this.player;
     setAttribute(row.node, "data-slot", String(slot.slot));
-    row.node.classList.toggle("is-chosen", slot.chosen);
+    row.node.classList.toggle("is-chosen", Boolean(slot.chosen));
+    row.node.classList.toggle("is-decided", Boolean(slot.decided));
     row.node.classList.toggle("is-hovered", slot.slot === this.player.hoveredSlot);
     setText(row.name, speaker.text("slot", { s: slot.slot }));
-    setText(row.value, formatProbability(slot.confidence));
-    row.bar.style.setProperty("--confidence", slot.confidence);
+    setText(row.value, slot.decided ? "" : formatProbability(slot.confidence));
+    setText(row.margin, this.marginText(slot));
+    row.bar.style.setProperty("--confidence", slot.decided ? 0 : slot.confidence);
     const { key, values } = this.outcome(slot, record);
     setText(row.outcome, speaker.text(`outcome.${key}`, values));
     setAttribute(row.node, "data-outcome", key);
   }
 
+  /** How far the confidence is from the threshold. */
+  marginText(slot) {
+    if (slot.decided || !hasThreshold(this.player.trace.run) || !Number.isFinite(slot.margin)) return "";
+    return `${slot.margin < 0 ? "−" : "+"}${Math.abs(slot.margin).toFixed(Math.abs(slot.margin) < 0.01 ? 4 : 2)}`;
+  }
+
   /** What has become of the slot up to the cursor. */
   outcome(slot, record) {
     const { trace, cursor, frame } = this.player;
+    if (slot.decided) {
+      const place = trace.slotCommit[slot.slot];
+      const before = place >= 0 && trace.iterations[place].number < record.number;
+      return before ? { key: "before", values: { i: trace.iterations[place].number + 1 } } : { key: "dropped" };
+    }
     if (!slot.chosen) {
       if (frame.slot[slot.slot] === SLOT.DROPPED) return { key: "dropped" };
       return { key: slot.reason === "not_among_best" ? "lower" : "below" };

@@ -104,6 +104,26 @@ export function panel(speaker, name, titleKey) {
   return { section, title, aside };
 }
 
+/** A few ways to see the same thing, one of them on: toggle buttons in a group. */
+export function choice(speaker, name, options, onChange) {
+  const group = el("span", "rfp-choice");
+  group.setAttribute("role", "group");
+  speaker.bind(group, name, "aria-label");
+  const buttons = options.map((option, n) => {
+    const button = speaker.bind(el("button", "rfp-option"), `${name}.${option}`);
+    button.type = "button";
+    button.dataset.option = option;
+    button.setAttribute("aria-pressed", String(n === 0));
+    button.addEventListener("click", () => {
+      for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+      onChange(option);
+    });
+    return button;
+  });
+  group.append(...buttons);
+  return group;
+}
+
 export function legend(speaker, className, entries) {
   const list = el("ul", `rfp-legend ${className}`);
   for (const [name, key] of entries) {

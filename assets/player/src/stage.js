@@ -3,8 +3,9 @@ import { CELL, CELL_NAMES, MASK_DOT, ORIGINS, SLOT, SLOT_NAMES } from "./constan
 import { el, setAttribute, setText } from "./drawing.js";
 import { Frame, isComplete } from "./fold.js";
 import { clip, columnsOf, formatProbability, formatTest, hasThreshold, tokenRule } from "./format.js";
-import { legend, panel } from "./speaker.js";
+import { choice, legend, panel } from "./speaker.js";
 
+const HEIGHT_LIMIT = 620; // px of the stage; longer responses scroll
 const CLASS_CACHE = new Map();
 
 function cellClass(status, origin, isEos, joined, long) {
@@ -27,6 +28,13 @@ export class StageView {
     const { section, aside } = panel(player.speaker, "stage", "stage");
     this.section = section;
     this.aside = aside;
+    this.view = "slots";
+    this.colouring = "source";
+    const { speaker } = player;
+    this.tools = el("span", "rfp-tools",
+      choice(speaker, "stage.view", ["slots", "text"], (view) => this.setView(view)),
+      choice(speaker, "stage.colour", ["source", "order"], (colouring) => this.setColouring(colouring)));
+    aside.before(this.tools);
     this.promptLabel = player.speaker.bind(el("span", "rfp-prompt-label"), "prompt");
     this.promptText = el("span", "rfp-prompt-text");
     this.promptMore = el("button", "rfp-link");
@@ -40,7 +48,7 @@ export class StageView {
     this.legend = legend(player.speaker, "rfp-stage-legend", [
       ["masked", "legend.masked"], ["candidate", "legend.candidate"], ["chosen", "legend.chosen"],
       ["rejected", "legend.rejected"], ["plan", "legend.plan"], ["verified", "legend.verified"],
-      ["infill", "legend.infill"], ["forced", "legend.forced"], ["dropped", "legend.dropped"],
+      ["infill", "legend.infill"], ["forced", "legend.forced"], ["dropped", "legend.dropped"], ["order", "legend.order"],
     ]);
     this.answer = el("pre", "rfp-answer-text");
     this.answer.tabIndex = 0;
@@ -71,6 +79,29 @@ export class StageView {
       const cell = event.target.closest?.(".rfp-cell");
       if (cell) this.focusCell(this.offsetOf(cell));
     });
+  }
+
+  /** "text" wraps the tokens as text does, line breaks and indentation included; "slots" aligns the slots. */
+  setView(view) {
+    this.view = view;
+    this.grid.classList.toggle("is-text", view === "text");
+    this.repaint();
+  }
+
+  /** Colour by where tokens come from, or by the iteration that committed them. */
+  setColouring(colouring) {
+    this.colouring = colouring;
+    this.grid.classList.toggle("is-order", colouring === "order");
+    this.section.classList.toggle("is-order", colouring === "order");
+    this.repaint();
+  }
+
+  repaint() {
+    if (!this.shown) return;
+    this.shown.status.fill(255);
+    this.shown.slot.fill(255);
+    this.measuredWidth = 0;
+    this.player.changed();
   }
 
   offsetOf(cell) {
@@ -189,6 +220,10 @@ export class StageView {
    */
   measure() {
     const { trace } = this.player;
+    if (this.view === "text") {
+      this.fixTextHeight();
+      return;
+    }
     const width = this.player.resized || !this.measuredWidth ? this.slots[0].cells.clientWidth : this.measuredWidth;
     if (!width) return;
     if (width !== this.measuredWidth) {
@@ -244,12 +279,21 @@ export class StageView {
     return Math.min(lines, 60);
   }
 
+  /** The lines that the answer will take as text; a run without an end yet may take all its tokens. */
+  fixTextHeight() {
+    const { trace } = this.player;
+    const columns = Math.max(20, (this.player.widthOf(this.grid) - 16) / 9);
+    const text = trace.finished?.text ?? "x".repeat(5 * trace.run.response_length);
+    const lines = text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(columnsOf(line) / columns)), 0);
+    this.scroller.style.height = `${Math.min(HEIGHT_LIMIT, 16 + 25 * (lines + 1))}px`;
+    this.scroller.classList.add("is-scrolling");
+  }
+
   fixHeight() {
-    const limit = 620;
     this.scroller.style.height = "auto";
     const needed = this.grid.scrollHeight;
-    this.scroller.style.height = `${Math.min(needed, limit)}px`;
-    this.scroller.classList.toggle("is-scrolling", needed > limit);
+    this.scroller.style.height = `${Math.min(needed, HEIGHT_LIMIT)}px`;
+    this.scroller.classList.toggle("is-scrolling", needed > HEIGHT_LIMIT);
   }
 
   paint() {
@@ -292,7 +336,7 @@ export class StageView {
       const long = texts[k].text.length > 12 ? 1 : 0;
       const name = cellClass(status, frame.origin[i], isEos, texts[k].joined, long);
       if (cell.className !== name) cell.className = name;
-      setText(cell, texts[k].text);
+      setText(cell, this.view === "text" ? texts[k].text.replaceAll("↵", "↵\n") : texts[k].text);
       if (status === CELL.MASKED && isRefused(shown.status[i])) this.fall(cell);
       shown.status[i] = status;
       shown.token[i] = frame.token[i];
@@ -311,7 +355,8 @@ export class StageView {
     const { shown, slots } = this;
     const slowest = frame.straggler === s ? 1 : 0;
     const follows = frame.slot[s - 1] === SLOT.DROPPED ? 1 : 0; // only the first of dropped slots says why
-    const same = frame.slot[s] === shown.slot[s] && frame.run[s] === shown.run[s] &&
+    const order = this.colouring === "order" ? this.orderOf(s, frame) : -1;
+    const same = frame.slot[s] === shown.slot[s] && frame.run[s] === shown.run[s] && slots[s].order === order &&
       Object.is(frame.confidence[s], shown.confidence[s]) && slots[s].slowest === slowest &&
       slots[s].follows === follows &&
       slots[s].bestOfNone === frame.bestOfNone[s];
@@ -322,6 +367,8 @@ export class StageView {
     slots[s].slowest = slowest;
     slots[s].follows = follows;
     slots[s].bestOfNone = frame.bestOfNone[s];
+    if (order !== slots[s].order) slots[s].node.style.setProperty("--order", order);
+    slots[s].order = order;
     const { node, tag, bar } = slots[s];
     const status = SLOT_NAMES[frame.slot[s]];
     setAttribute(node, "data-status", status);
@@ -333,8 +380,21 @@ export class StageView {
     bar.style.setProperty("--confidence", open ? frame.confidence[s] : 0);
   }
 
+  /** When the slot was committed, from 0 (first iteration) to 1 (last so far); -1 where it is not. */
+  orderOf(s, frame) {
+    const record = this.commitOf(s, frame);
+    return record ? record.number / Math.max(1, this.player.trace.iterations.length - 1) : -1;
+  }
+
+  commitOf(s, frame) {
+    const first = frame.commitEvent[s * this.size];
+    return first >= 0 ? this.player.trace.recordAt(first) : null;
+  }
+
   tagText(s, frame) {
     const { speaker } = this.player;
+    const committed = this.colouring === "order" && frame.slot[s] >= SLOT.FRESH && this.commitOf(s, frame);
+    if (committed) return speaker.text("tag.iteration", { i: committed.number + 1 });
     const p = formatProbability(frame.confidence[s]);
     const run = { run: frame.run[s], size: this.size };
     const slowest = frame.straggler === s && this.size > 4;

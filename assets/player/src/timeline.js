@@ -1,16 +1,20 @@
-import { Surface, el, labelStep, readable, setText, stripes } from "./drawing.js";
+import { Surface, el, labelStep, phaseColour, readable, setText, stripes } from "./drawing.js";
 import { formatProbability } from "./format.js";
-import { legend, panel } from "./speaker.js";
+import { choice, legend, panel } from "./speaker.js";
 
 const TIMELINE = { maxHeight: 300, scrollHeight: 420, axis: 18, minColumn: 3, maxColumn: 240 };
 
-/** Slots × iterations on a canvas; the cursor and what lies ahead are overlays moved by transform. */
+/**
+ * Slots × iterations (or forwards) on a canvas. The cursor and what lies ahead are overlays moved by transform; of
+ * the column at the cursor only what is known there is drawn.
+ */
 export class TimelineView {
   constructor(player) {
     this.player = player;
     const { section, aside } = panel(player.speaker, "timeline", "timeline");
     this.section = section;
-    this.aside = aside;
+    this.zoom = "iterations";
+    aside.append(choice(player.speaker, "timeline.zoom", ["iterations", "forwards"], (zoom) => this.setZoom(zoom)));
     this.surface = new Surface("rfp-canvas");
     this.surface.canvas.setAttribute("role", "img");
     player.speaker.bind(this.surface.canvas, "timeline", "aria-label");
@@ -22,7 +26,7 @@ export class TimelineView {
     this.readout = el("p", "rfp-readout");
     this.legend = legend(player.speaker, "", [
       ["confidence", "legend.confidence"], ["returned", "legend.returned"],
-      ["committed", "legend.committed"], ["rounds", "legend.rounds"], ["dropped", "legend.dropped"],
+      ["committed", "legend.committed"], ["accepted", "legend.accepted"], ["rounds", "legend.rounds"], ["dropped", "legend.dropped"],
     ]);
     section.append(this.scroller, el("div", "rfp-foot", this.legend, this.readout));
     this.listen();
@@ -36,9 +40,45 @@ export class TimelineView {
       this.player.hover(-1);
     });
     canvas.addEventListener("click", (event) => {
-      const record = this.player.trace.iterations[this.hit(event).column];
-      if (record) this.player.seek(record.plan >= 0 ? record.plan : record.first);
+      const column = this.columns()[this.hit(event).column];
+      if (column) this.player.seek(column.shown);
     });
+  }
+
+  setZoom(zoom) {
+    this.zoom = zoom;
+    this.section.classList.toggle("is-forwards", zoom === "forwards");
+    this.columnsOf = null;
+    this.drawn = "";
+    this.player.changed();
+  }
+
+  /**
+   * What the columns stand for: `shown` is the event that a click goes to, `last` the last event of the column.
+   * @returns {{record: object, place: number, number: number, shown: number, last: number, forward?: object}[]}
+   */
+  columns() {
+    const { trace } = this.player;
+    if (this.columnsOf === trace && this.columnEvents === trace.length) return this.list;
+    [this.columnsOf, this.columnEvents] = [trace, trace.length];
+    if (this.zoom === "iterations") {
+      this.list = trace.iterations.map((record, place) => ({
+        record, place, number: record.number + 1, shown: record.plan >= 0 ? record.plan : record.first, last: record.last,
+      }));
+    } else {
+      this.list = trace.forwards.map((forward, n) => {
+        const place = trace.iterationAt[forward.at];
+        const next = trace.forwards[n + 1]?.at ?? trace.length;
+        return { record: trace.iterations[place], place, number: n + 1, shown: forward.at, last: next - 1, forward };
+      });
+    }
+    return this.list;
+  }
+
+  /** The column that the cursor is in, -1 before the first. */
+  columnAt(cursor) {
+    const { trace } = this.player;
+    return this.zoom === "iterations" ? trace.iterationAt[cursor] ?? -1 : (trace.sums.forwards[cursor] ?? 0) - 1;
   }
 
   hit(event) {
@@ -52,21 +92,22 @@ export class TimelineView {
   point(event) {
     const { column, slot } = this.hit(event);
     const { trace, speaker } = this.player;
-    const inside = column >= 0 && trace.iterations[column] && slot >= 0 && slot < trace.run.slot_count;
-    this.player.hover(inside ? slot : -1);
-    this.say(inside ? speaker.text("timeline.cell", {
-      s: slot, i: trace.iterations[column].number + 1, what: this.describe(column, slot),
+    const at = column >= 0 && slot >= 0 && slot < trace.run.slot_count ? this.columns()[column] : null;
+    this.player.hover(at ? slot : -1);
+    const phase = at?.forward ? ` · ${speaker.text(`forward.${at.forward.phase}`)}` : "";
+    this.say(at ? speaker.text(at.forward ? "timeline.cell.forward" : "timeline.cell", {
+      s: slot, i: at.record.number + 1, f: at.number, what: this.describe(at.place, slot) + phase,
     }) : "");
   }
 
-  describe(column, slot) {
+  describe(place, slot) {
     const { trace, speaker } = this.player;
-    const cell = timelineCell(trace, column, slot);
+    const cell = timelineCell(trace, place, slot);
     const words = [speaker.text(`cell.${cell.kind}`, { p: formatProbability(cell.confidence) })];
     if (cell.chosen) words.push(speaker.text("cell.chosen"));
     if (cell.rounds) words.push(speaker.text("cell.rounds", { n: cell.rounds }));
     if (cell.committed) words.push(speaker.text("cell.committed"));
-    else if (cell.chosen && trace.iterations[column].commit >= 0) words.push(speaker.text("cell.returned"));
+    else if (cell.chosen && trace.iterations[place].commit >= 0) words.push(speaker.text("cell.returned"));
     return speaker.join(words).replace(speaker.text("and"), speaker.text("comma"));
   }
 
@@ -81,13 +122,14 @@ export class TimelineView {
     this.scroller.style.height = `${Math.min(this.height, TIMELINE.scrollHeight) + 2}px`;
     this.labelWidth = 52;
     this.drawn = "";
+    this.columnsOf = null;
     this.drawnColumns = 0;
     this.say("");
   }
 
   /** A live run leaves room to grow, doubling, so that full redraws stay rare. */
   capacity() {
-    const count = this.player.trace.iterations.length;
+    const count = this.columns().length;
     if (this.player.trace.finished || this.player.state !== "live") return Math.max(count, 1);
     return Math.max(8, 2 ** Math.ceil(Math.log2(count + 1)));
   }
@@ -102,9 +144,19 @@ export class TimelineView {
     const layout = [capacity, available, palette.version, this.player.speaker.language].join();
     if (layout !== this.drawn) this.drawAll(capacity, layout);
     else if (trace.length !== this.drawnEvents) this.drawColumns(Math.max(0, this.drawnColumns - 1));
-    this.drawnColumns = trace.iterations.length;
+    this.drawnColumns = this.columns().length;
     this.drawnEvents = trace.length;
+    this.drawCurrent();
     this.place();
+  }
+
+  /** The column of the cursor as far as it is known there, and the one it comes from as it is in the end. */
+  drawCurrent() {
+    const { cursor } = this.player;
+    const column = this.columnAt(cursor);
+    if (this.currentColumn !== column && this.columns()[this.currentColumn]) this.drawColumn(this.currentColumn);
+    this.currentColumn = column;
+    if (column >= 0) this.drawColumn(column, cursor);
   }
 
   drawAll(capacity, layout) {
@@ -132,34 +184,79 @@ export class TimelineView {
   }
 
   drawColumns(from) {
-    const context = this.surface.context;
-    const { trace } = this.player;
-    for (let c = from; c < trace.iterations.length; c++) this.drawColumn(context, c);
+    for (let c = from; c < this.columns().length; c++) this.drawColumn(c);
+    this.currentColumn = -1;
   }
 
-  drawColumn(context, c) {
-    const { trace, palette } = this.player;
+  /** @param {number} c @param {number} [upTo] the last event that is known */
+  drawColumn(c, upTo = Infinity) {
+    const { context } = this.surface;
+    const { palette } = this.player;
+    const column = this.columns()[c];
     const gap = this.columnWidth > 8 ? 2 : this.columnWidth > 4 ? 1 : 0;
     const x = this.labelWidth + c * this.columnWidth;
     const width = this.columnWidth - gap;
     context.clearRect(x, 0, this.columnWidth, this.height);
     this.drawBlockBorder(context, c, x);
-    this.drawDone(context, c, x);
-    const record = trace.iterations[c];
-    const planned = record.plan >= 0 ? trace.events[record.plan].slots : [];
-    for (const slot of planned) this.drawPlanned(context, c, slot, x, width);
-    if (record.commit >= 0) this.drawCommitted(context, trace.events[record.commit], record, x, width);
+    this.drawDone(context, column.place, x);
+    if (column.forward) this.drawForward(context, column, x, width, upTo);
+    else this.drawIteration(context, column.record, x, width, upTo);
     const step = labelStep(this.columnWidth, 26);
-    if (record.number % step && step > 1) return;
+    if ((column.number - 1) % step && step > 1) return;
     context.fillStyle = palette.ink2;
     context.textAlign = "center";
-    context.fillText(String(record.number + 1), x + width / 2, this.height - 7);
+    context.fillText(String(column.number), x + width / 2, this.height - 7);
+  }
+
+  drawIteration(context, record, x, width, upTo) {
+    const { trace } = this.player;
+    const known = (at) => at >= 0 && at <= upTo;
+    const planned = known(record.plan) ? trace.events[record.plan].slots : [];
+    const over = known(record.commit);
+    for (const slot of planned) this.drawPlanned(context, slot, x, width, over);
+    if (over) this.drawCommitted(context, trace.events[record.commit], record, x, width);
+  }
+
+  /** What one forward did: the slots that it was fed, and what came of them before the next one. */
+  drawForward(context, { record, forward, last }, x, width, upTo) {
+    const { trace, palette } = this.player;
+    const from = forward.at;
+    const known = (at) => at >= from && at <= Math.min(last, upTo);
+    const inset = this.rowHeight > 6 ? 1.5 : 0;
+    const height = this.rowHeight - 2 * inset;
+    const bar = (slot, colour, alpha, share = 1) => {
+      context.globalAlpha = alpha;
+      context.fillStyle = colour;
+      context.fillRect(x, slot * this.rowHeight + inset, width * share, height);
+      context.globalAlpha = 1;
+    };
+    for (const { slot } of trace.events[from].segments) {
+      if (slot !== undefined) bar(slot, phaseColour(palette, forward.phase), 0.14);
+    }
+    if (known(record.plan)) {
+      for (const slot of trace.events[record.plan].slots) this.drawPlanned(context, slot, x, width, false);
+    }
+    if (known(record.verify)) {
+      for (const entry of trace.events[record.verify].slots) {
+        bar(entry.slot, palette.verified, 0.55, entry.accepted_run / trace.slotSize);
+        if (entry.accepted_run < entry.tokens.length) this.drawReturned(context, x, entry.slot * this.rowHeight, width);
+      }
+    }
+    for (const at of record.rounds.filter(known)) {
+      for (const entry of trace.events[at].slots) {
+        bar(entry.slot, palette.verified, 0.55, entry.run_after / trace.slotSize);
+        bar(entry.slot, this.stripes, 0.45, entry.run_after / trace.slotSize);
+      }
+    }
+    if (!known(record.commit)) return;
+    for (const { slot } of trace.events[record.commit].slots) bar(slot, palette.verified, 1);
   }
 
   /** Where a serial block begins: a line between its first iteration and the one before. */
   drawBlockBorder(context, c, x) {
-    const { iterations, run } = this.player.trace;
-    if (c && iterations[c].block !== iterations[c - 1].block) {
+    const { run } = this.player.trace;
+    const columns = this.columns();
+    if (c && columns[c].record.block !== columns[c - 1].record.block) {
       context.fillStyle = this.player.palette.ink3;
       context.fillRect(x - 1, 0, 1, this.height - TIMELINE.axis);
     }
@@ -171,24 +268,24 @@ export class TimelineView {
   }
 
   /** Slots that are over: a thin green line for committed ones, a dotted grey one for dropped ones. */
-  drawDone(context, c, x) {
+  drawDone(context, place, x) {
     const { trace, palette } = this.player;
     const { slotCommit, slotDrop } = trace;
     for (let s = 0; s < slotCommit.length; s++) {
       const y = (s + 0.5) * this.rowHeight;
       const thickness = this.rowHeight > 6 ? 1.5 : Math.max(0.5, this.rowHeight / 3);
-      if (slotCommit[s] >= 0 && slotCommit[s] < c) {
+      if (slotCommit[s] >= 0 && slotCommit[s] < place) {
         context.fillStyle = palette.verified;
         context.fillRect(x, y - thickness / 2, this.columnWidth, thickness);
-      } else if (slotDrop[s] >= 0 && slotDrop[s] < c) {
+      } else if (slotDrop[s] >= 0 && slotDrop[s] < place) {
         context.fillStyle = palette.ink3;
         for (let dot = x + 1; dot < x + this.columnWidth - 1; dot += 8) context.fillRect(dot, y - 0.5, 2, 1);
       }
     }
   }
 
-  drawPlanned(context, c, slot, x, width) {
-    const { palette, trace } = this.player;
+  drawPlanned(context, slot, x, width, over) {
+    const { palette } = this.player;
     const y = slot.slot * this.rowHeight;
     const inset = this.rowHeight > 6 ? 1.5 : 0;
     const height = this.rowHeight - 2 * inset;
@@ -204,7 +301,7 @@ export class TimelineView {
     } else {
       context.fillRect(x, y, Math.min(2, width), this.rowHeight);
     }
-    if (trace.iterations[c].commit >= 0) this.drawReturned(context, x, y, width);
+    if (over) this.drawReturned(context, x, y, width);
   }
 
   /** A vermilion cross in chosen cells that nothing came of; committed ones are painted over. */
@@ -247,8 +344,7 @@ export class TimelineView {
   }
 
   place() {
-    const { trace, cursor } = this.player;
-    const column = trace.iterationAt[cursor] ?? -1;
+    const column = this.columnAt(this.player.cursor);
     const x = this.labelWidth + Math.max(column, 0) * this.columnWidth;
     this.cursor.hidden = column < 0;
     this.cursor.style.width = `${this.columnWidth}px`;
@@ -282,13 +378,13 @@ function roundsOf(trace, record, slot) {
 }
 
 /** What one cell of the timeline says. */
-function timelineCell(trace, column, slot) {
-  const record = trace.iterations[column];
+function timelineCell(trace, place, slot) {
+  const record = trace.iterations[place];
   const planned = record.plan >= 0 ? trace.events[record.plan].slots.find((entry) => entry.slot === slot) : null;
   const committed = record.commit >= 0 && trace.events[record.commit].slots.some((entry) => entry.slot === slot);
   if (!planned) {
-    const done = trace.slotCommit[slot] >= 0 && trace.slotCommit[slot] < column;
-    const dropped = trace.slotDrop[slot] >= 0 && trace.slotDrop[slot] < column;
+    const done = trace.slotCommit[slot] >= 0 && trace.slotCommit[slot] < place;
+    const dropped = trace.slotDrop[slot] >= 0 && trace.slotDrop[slot] < place;
     return { kind: committed ? "committed" : done ? "done" : dropped ? "dropped" : "later", confidence: NaN };
   }
   return {

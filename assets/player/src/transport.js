@@ -2,6 +2,8 @@ import { SPEEDS } from "./constants.js";
 import { ICONS, Surface, el, icon, phaseColour, setAttribute, setText, stripes } from "./drawing.js";
 import { phaseText } from "./narration.js";
 
+const ANNOUNCE_MS = 1600;
+
 /** Buttons, the scrub bar with phase-coloured ticks, speed and live. */
 export class Transport {
   constructor(player) {
@@ -12,6 +14,12 @@ export class Transport {
     this.forward = this.button("forward", "button.forward", () => player.step(1));
     this.iterationForward = this.button(
       "iterationForward", "button.iterationForward", () => player.stepIteration(1));
+    this.forwardBack = this.button("forwardBack", "button.forwardBack", () => player.stepForward(-1));
+    this.forwardForward = this.button("forwardForward", "button.forwardForward", () => player.stepForward(1));
+    this.loop = this.button("loop", "button.loop", () => player.setLoop(!player.loop));
+    this.link = this.button("link", "button.link", () => player.copyLink());
+    this.help = this.button("help", "button.help", () => player.help.open());
+    this.help.replaceChildren("?");
     this.ticks = new Surface("rfp-ticks");
     this.range = el("input", "rfp-range");
     this.range.type = "range";
@@ -27,15 +35,15 @@ export class Transport {
     this.live.type = "button";
     player.speaker.bind(this.live, "button.followTitle", "title");
     this.live.addEventListener("click", () => player.follow(!player.following));
-    const buttons = el(
-      "div", "rfp-buttons", this.iterationBack, this.back, this.play, this.forward, this.iterationForward);
-    const side = el("div", "rfp-side", this.status, this.speed, this.live);
+    const buttons = el("div", "rfp-buttons", this.iterationBack, this.forwardBack, this.back, this.play, this.forward,
+      this.forwardForward, this.iterationForward);
+    const side = el("div", "rfp-side", this.status, this.live, this.speed, this.loop, this.link, this.help);
     this.node = el("div", "rfp-transport", buttons, this.scrub, side);
     this.node.setAttribute("role", "group");
   }
 
   button(name, key, action, extra = "") {
-    const node = el("button", `rfp-button ${extra}`, icon(ICONS[name]));
+    const node = el("button", `rfp-button ${extra}`, ...(name in ICONS ? [icon(ICONS[name])] : []));
     node.type = "button";
     this.player.speaker.bind(node, key, "aria-label");
     this.player.speaker.bind(node, key, "title");
@@ -63,17 +71,34 @@ export class Transport {
     if (this.range.max !== String(last)) this.range.max = String(last);
     if (this.range.value !== String(cursor)) this.range.value = String(Math.max(0, cursor));
     this.range.disabled = !trace.run;
-    const status = trace.run ? this.statusText() : "";
+    const status = this.announced ?? (trace.run ? this.statusText() : "");
     setText(this.status, status);
     setAttribute(this.range, "aria-valuetext", status);
     this.speed.value = String(player.speed);
     this.live.hidden = state !== "live";
     setText(this.live, speaker.text(player.following ? "button.follow" : "button.catchUp"));
     setAttribute(this.live, "aria-pressed", String(player.following));
-    for (const node of [this.iterationBack, this.back]) node.disabled = !trace.run || cursor <= 0;
-    for (const node of [this.forward, this.iterationForward]) node.disabled = !trace.run || cursor >= last;
+    setAttribute(this.loop, "aria-pressed", String(player.loop));
+    this.link.disabled = !trace.run;
+    for (const node of [this.iterationBack, this.forwardBack, this.back]) node.disabled = !trace.run || cursor <= 0;
+    for (const node of [this.forward, this.forwardForward, this.iterationForward]) {
+      node.disabled = !trace.run || cursor >= last;
+    }
     this.play.disabled = !trace.run;
     this.paintTicks(last);
+  }
+
+  /** A short answer in the place of the status. */
+  announce(key) {
+    this.announced = this.player.speaker.text(key);
+    this.status.setAttribute("aria-live", "polite");
+    clearTimeout(this.announcing);
+    this.announcing = setTimeout(() => {
+      this.announced = null;
+      this.status.removeAttribute("aria-live");
+      this.player.changed();
+    }, ANNOUNCE_MS);
+    this.player.changed();
   }
 
   paintPlay(playing) {
