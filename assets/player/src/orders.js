@@ -51,8 +51,7 @@ export class OrdersView {
 
   paint() {
     const width = this.player.widthOf(this.stripBox);
-    if (width <= 0) return;
-    this.paintStrips(width);
+    if (width > 0) this.paintStrips(width);
     this.paintMask();
   }
 
