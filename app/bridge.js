@@ -7,6 +7,7 @@
   const MAX_FILE_MB = 100;
   const MAX_CHECKED_MB = 20; // larger files are only checked by the player itself
   let player, server, message, run = null;
+  let shown = {}; // what the address must name so that it opens what is shown
 
   const chinese = () => navigator.language.toLowerCase().startsWith("zh");
   const say = (en, zh) => (chinese() ? zh : en);
@@ -33,6 +34,7 @@
     clearTimeout(loading);
     tell(answer.error ?? "");
     if (!answer.run) return;
+    shown = { run: answer.run };
     player.begin({ label: prompt, follow: false });
     follow(answer.run);
   }
@@ -73,19 +75,45 @@
     setLive(false);
   }
 
-  async function resume() {
-    const id = sessionStorage.getItem(RUN_KEY);
-    if (!id) return false;
+  /** Go on with a run that the server knows. */
+  async function resume(id) {
     const answer = await server.poll(id, 0);
     if (answer.error === "unknown_run") return false;
+    shown = { run: id };
+    if (answer.done && answer.lines.length) {
+      show(answer.lines.join("\n"), say("this run", "本次运行"), shown);
+      sessionStorage.setItem(RUN_KEY, id);
+      return true;
+    }
     player.begin({ label: say("this run", "本次运行"), follow: false });
     follow(id);
     return true;
   }
 
-  function show(text, label) {
+  /** Open what the address names, else the run of this page before it was reloaded, else the first example. */
+  async function openFirst() {
+    const wanted = new URLSearchParams(location.hash.slice(1));
+    const first = window.refusionFirstExample;
+    try {
+      if (wanted.has("example")) {
+        await example(wanted.get("example"));
+        return;
+      }
+      const id = wanted.get("run") ?? sessionStorage.getItem(RUN_KEY);
+      if (id && (await resume(id))) return;
+      if (wanted.has("run")) tell(say("The server no longer has this run; here is an example",
+        "服务器已不再保留该运行；这里是一个示例"));
+    } catch (problem) {
+      tell(String(problem.message ?? problem));
+    }
+    if (first.trace) show(first.trace, first.name, { example: first.name }, message.textContent);
+  }
+
+  /** @param {object} [link] what an address must name to open it again */
+  function show(text, label, link = {}, note = "") {
     leave();
-    tell("");
+    tell(note);
+    shown = link;
     sessionStorage.removeItem(RUN_KEY);
     player.load(text, { label });
   }
@@ -137,7 +165,7 @@
   async function example(name) {
     if (!name) return null;
     const text = await server.example(name);
-    show(text, name);
+    show(text, name, { example: name });
     return JSON.parse(text.slice(0, text.indexOf("\n"))).prompt_text;
   }
 
@@ -147,15 +175,14 @@
     player = window.RefusionPlayer.mount(element.querySelector(".refusion-mount"), {
       autoplay: true,
       lang: chinese() ? "zh" : "en",
+      linkOf: () => shown,
+      onFile: openFile,
     });
     window.refusion = {
       player, start, save, open, openFile, example,
       stop: () => { if (run) server.stop(run); },
     };
-    resume().catch(() => false).then((resumed) => {
-      const first = window.refusionFirstExample;
-      if (!resumed && first.trace) player.load(first.trace, { label: first.name });
-    });
+    openFirst();
   }
 
   window.RefusionBridge = { mount };

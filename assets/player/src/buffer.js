@@ -21,7 +21,7 @@ export function bufferOfForward(trace, cursor) {
   const whole = trace.run.settings.layout === "reading_order";
   const groupOf = new Map(forward.segments.map((segment) => [segment.slot, segment.group ?? 0]));
   const provisional = provisionalRuns(trace, at - 1);
-  const cached = trace.run.decoder === "mdm" ? [] : committedPieces(trace, at - 1);
+  const cached = trace.run.decoder === "mdm" ? [] : committedPieces(trace, at - 1, fedLate(trace, forward));
   for (const [slot, tokens] of provisional) {
     cached.push({ kind: "provisional", tokens, slot, group: groupOf.get(slot) ?? -1 });
   }
@@ -42,6 +42,7 @@ export function bufferAt(trace, cursor) {
   if (over && trace.run.decoder !== "mdm") return cached;
   const { forward, fed } = bufferOfForward(trace, cursor);
   if (!forward) return cached;
+  if (trace.run.decoder === "ar") return [...committedPieces(trace, cursor, fedLate(trace, forward)), ...fed.slice(-1)];
   if (!forward.phase.startsWith("infill")) return [...cached, ...fed.filter((piece) => piece.kind !== "prompt")];
   for (const [slot, tokens] of provisionalRuns(trace, cursor)) {
     cached.push({ kind: "provisional", tokens, slot, group: -1 });
@@ -50,13 +51,21 @@ export function bufferAt(trace, cursor) {
   return ran ? cached : [...cached, ...fed.filter((piece) => piece.kind === "mask" || forward.phase === "infill_verify")];
 }
 
-/** The prompt, once a forward has read it, and committed slots in commit order. @returns {Piece[]} */
-function committedPieces(trace, cursor) {
+/** Autoregressive decoding feeds a committed token only with the next forward. @returns {Set<number>} its slots */
+function fedLate(trace, forward) {
+  return new Set(trace.run.decoder === "ar" ? forward.segments.map((segment) => segment.slot) : []);
+}
+
+/**
+ * The prompt, once a forward has read it, and committed slots in commit order, but for those `without`.
+ * @returns {Piece[]}
+ */
+function committedPieces(trace, cursor, without = new Set()) {
   const { prompt_ids: prompt } = trace.run;
   if (!(trace.sums.forwards[cursor] > 0)) return [];
   const pieces = prompt.length ? [{ kind: "prompt", tokens: prompt.length, slot: -1, group: 0 }] : [];
   for (const { slot, tokens } of trace.commits.slice(0, trace.sums.commits[cursor])) {
-    pieces.push({ kind: "committed", tokens, slot, group: 0 });
+    if (!without.has(slot)) pieces.push({ kind: "committed", tokens, slot, group: 0 });
   }
   return pieces;
 }
@@ -101,4 +110,16 @@ export function merged(pieces) {
 /** Whether the tokens of a fed piece may see a cached one. */
 export function seesCached(fed, cached) {
   return cached.kind !== "provisional" || (fed.group > 0 && fed.group === cached.group);
+}
+
+/**
+ * How much of a fed piece another may see.
+ * @param {Piece} query @param {Piece} key @param {Piece[]} fed both are entries of it
+ * @param {boolean} whole attention in both directions @returns {"all"|"earlier"|"none"}
+ */
+export function seesFed(query, key, fed, whole) {
+  if (whole) return "all";
+  if (query.group !== key.group) return "none";
+  if (query === key) return "earlier";
+  return fed.indexOf(key) < fed.indexOf(query) ? "all" : "none";
 }

@@ -1,4 +1,4 @@
-import { bufferAt, bufferOfForward, merged, seesCached } from "./buffer.js";
+import { bufferAt, bufferOfForward, merged, seesCached, seesFed } from "./buffer.js";
 import { SLOT } from "./constants.js";
 import { Surface, el, readable, setText, stripes } from "./drawing.js";
 import { panel } from "./speaker.js";
@@ -261,7 +261,7 @@ export class OrdersView {
       }
       context.fillStyle = palette.plan;
       for (const key of fed) {
-        this.drawSeen(context, { x, y, width: key.tokens * unit, height: deep }, this.relation(query, key, fed, whole));
+        this.drawSeen(context, { x, y, width: key.tokens * unit, height: deep }, seesFed(query, key, fed, whole));
         x += key.tokens * unit;
       }
       y += deep;
@@ -276,14 +276,6 @@ export class OrdersView {
     context.textAlign = "right";
     context.fillText(right, MASK.size, 7);
     context.textAlign = "left";
-  }
-
-  /** @returns {"all"|"earlier"|"none"} how much of a fed piece another may see */
-  relation(query, key, fed, whole) {
-    if (whole) return "all";
-    if (query.group !== key.group) return "none";
-    if (query === key) return "earlier";
-    return fed.indexOf(key) < fed.indexOf(query) ? "all" : "none";
   }
 
   drawSeen(context, { x, y, width, height }, relation) {

@@ -1,0 +1,142 @@
+"""The player's modules without a browser: what they make of traces against what the decoder's side says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from refusion_core import read_trace
+from refusion_core.config import AutoregressiveConfig, MaskedDiffusionConfig
+from refusion_core.events import Commit, Forward
+from refusion_core.model import visibility
+from refusion_core.trace import fold_statistics
+from tests.browser.player_page import baseline_run, golden_run, jsonl, scripted_run
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "assets" / "player" / "src"
+EXAMPLES = sorted((ROOT / "assets" / "traces").glob("*.trace.jsonl"))
+
+
+def node(code: str, text: str) -> object:
+    """What a module script prints; it has the trace of ``text``, and all that ``code`` imports."""
+    head = f"""
+        import {{ readFileSync }} from "node:fs";
+        import {{ Trace }} from "{SOURCE.as_uri()}/trace.js";
+        const trace = new Trace();
+        for (const line of readFileSync(0, "utf8").split("\\n")) if (line) trace.append(JSON.parse(line), line);
+    """
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", head + code.replace("SOURCE", SOURCE.as_uri())],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_bundle_is_what_the_source_builds(tmp_path):
+    """Someone who changes the source must run ``npm run build``."""
+    built = tmp_path / "player.js"
+    script = json.loads((ROOT / "package.json").read_text())["scripts"]["build"]
+    command = script.replace("--outfile=assets/player/player.js", f"--outfile={built}")
+    assert command != script
+    subprocess.run(["npx", "--no-install", *command.split()], cwd=ROOT, check=True)
+    assert built.read_bytes() == (ROOT / "assets" / "player" / "player.js").read_bytes()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name.split(".")[0])
+def test_statistics_equal_those_of_the_decoder_at_every_event(path):
+    events = list(read_trace(path))
+    code = """
+        import { statisticsAt } from "SOURCE/statistics.js";
+        console.log(JSON.stringify(trace.events.map((_, at) => statisticsAt(trace, at))));
+    """
+    found = node(code, path.read_text(encoding="utf-8"))
+    for at in range(0, len(events) - 1, 3):
+        expected = fold_statistics(events[: at + 1])
+        for name, value in found[at].items():
+            wanted = getattr(expected, name)
+            assert value == (
+                pytest.approx(wanted, abs=2e-6) if isinstance(wanted, float) else wanted
+            )
+
+
+def runs() -> dict[str, str]:
+    """Runs with everything that a buffer can hold: infill of one slot and of many, eos, and the baselines."""
+    return {
+        "golden": jsonl(golden_run("096")),
+        "infill": jsonl(scripted_run(gen_length=8, given={1: 0.1, 2: 0.1, 3: 0.1, 5: 0.1})),
+        "blocks": jsonl(
+            scripted_run(gen_length=24, serial_blocks=2, plan={0: 0.2, 4: 0.3, 8: 0.9})
+        ),
+        "ar": jsonl(baseline_run(AutoregressiveConfig(gen_length=12))),
+        "mdm": jsonl(baseline_run(MaskedDiffusionConfig(gen_length=12))),
+    } | {path.name: path.read_text(encoding="utf-8") for path in EXAMPLES[:3]}
+
+
+BUFFERS = """
+    import { bufferAt, bufferOfForward } from "SOURCE/buffer.js";
+    console.log(JSON.stringify(trace.events.map((_, at) => ({
+      now: bufferAt(trace, at), ...bufferOfForward(trace, at), forward: undefined,
+    }))));
+"""
+
+
+@pytest.mark.parametrize("name, text", runs().items(), ids=runs().keys())
+def test_the_buffer_holds_what_the_forwards_read_and_computed(name, text, tmp_path):
+    path = tmp_path / "x.trace.jsonl"
+    path.write_text(text, encoding="utf-8")
+    events = list(read_trace(path))
+    buffers = node(BUFFERS, text)
+    committed: list[int] = []
+    for event, buffer in zip(events, buffers, strict=True):
+        if isinstance(event, Forward):
+            assert sum(piece["tokens"] for piece in buffer["cached"]) == event.cache_hits
+            assert sum(piece["tokens"] for piece in buffer["fed"]) == event.tokens_computed
+        elif isinstance(event, Commit) and name != "mdm":
+            committed += [slot.slot for slot in event.slots]
+            pieces = [piece for piece in buffer["now"] if piece["kind"] != "prompt"]
+            assert [piece["slot"] for piece in pieces] == committed
+            assert {piece["kind"] for piece in pieces} == {"committed"}
+
+
+SEEN = """
+    import { bufferOfForward, merged, seesCached, seesFed } from "SOURCE/buffer.js";
+    const spread = (pieces, value) => pieces.flatMap((piece) => Array(piece.tokens).fill(value(piece)));
+    const matrices = trace.forwards.map(({ at }) => {
+      const { cached, fed, whole } = bufferOfForward(trace, at);
+      const keys = merged(cached), rows = merged(fed);
+      return rows.flatMap((query) => Array.from({ length: query.tokens }, (_, i) => [
+        ...spread(keys, (key) => seesCached(query, key)),
+        ...rows.flatMap((key) => Array.from({ length: key.tokens }, (_, j) => {
+          const much = seesFed(query, key, rows, whole);
+          return much === "all" || (much === "earlier" && j <= i);
+        })),
+      ]));
+    });
+    console.log(JSON.stringify(matrices));
+"""
+
+
+@pytest.mark.parametrize("name", ["golden", "infill", "blocks", "ar"])
+def test_the_mask_that_is_drawn_is_the_mask_of_the_model(name):
+    """Token by token, against the function that the model's attention uses."""
+    text = runs()[name]
+    forwards = [json.loads(line) for line in text.splitlines() if '"type":"forward"' in line]
+    buffers = node(BUFFERS, text)
+    places = [n for n, line in enumerate(text.splitlines()) if '"type":"forward"' in line]
+    for forward, place, drawn in zip(forwards, places, node(SEEN, text), strict=True):
+        queries = [s.get("group", 0) for s in forward["segments"] for _ in range(s["tokens"])]
+        cached = [
+            piece["group"] if piece["kind"] == "provisional" else 0
+            for piece in buffers[place]["cached"]
+            for _ in range(piece["tokens"])
+        ]
+        mask = visibility(torch.tensor(queries), torch.tensor(cached, dtype=torch.long))
+        assert torch.equal(torch.tensor(drawn), mask)
