@@ -118,17 +118,6 @@
     player.load(text, { label });
   }
 
-  function save() {
-    const text = player.text();
-    if (!text) return;
-    const id = JSON.parse(text.slice(0, text.indexOf("\n"))).run_id;
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }));
-    link.download = `refusion-${id.replace(/[^\w-]/g, "")}.trace.jsonl`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  }
-
   function open() {
     const input = document.createElement("input");
     input.type = "file";
@@ -179,7 +168,7 @@
       onFile: openFile,
     });
     window.refusion = {
-      player, start, save, open, openFile, example,
+      player, start, open, openFile, example,
       stop: () => { if (run) server.stop(run); },
     };
     openFirst();

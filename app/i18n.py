@@ -36,7 +36,6 @@ _TEXTS = {
     "temperature": ("Temperature", "温度"),
     "temperature_info": ("Noise on the plan's drafts; 0 is greedy", "规划草稿上的噪声；0 为贪心"),
     "seed": ("Seed", "随机种子"),
-    "save": ("Save trace", "保存轨迹"),
     "open": ("Open trace", "打开轨迹"),
 }
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import gradio as gr
 
 from refusion_core.errors import TraceError
+from refusion_core.export import inline_json, player_script
 from refusion_core.trace import TRACE_SUFFIX, parse_trace
 
 _ROOT = Path(__file__).resolve().parent.parent
-PLAYER = _ROOT / "assets" / "player"
 TRACES = _ROOT / "assets" / "traces"
 _BRIDGE = Path(__file__).with_name("bridge.js")
 
@@ -43,22 +43,16 @@ def check_trace(text: str) -> str | None:
     return None
 
 
-def _inline_json(value: object) -> str:
-    """JSON that can stand inside a script element."""
-    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
-
-
 def page_head(first_example: str | None) -> str:
-    """Style and scripts of the page, with the example that plays first, so that nothing else is fetched."""
+    """Scripts of the page, with the example that plays first, so that nothing else is fetched."""
     trace = example_text(first_example) if first_example else None
     first = {"name": first_example, "trace": trace}
-    style = (PLAYER / "player.css").read_text(encoding="utf-8")
     scripts = [
-        (PLAYER / "player.js").read_text(encoding="utf-8"),
+        player_script(),
         _BRIDGE.read_text(encoding="utf-8"),
-        f"window.refusionFirstExample = {_inline_json(first)};",
+        f"window.refusionFirstExample = {inline_json(first)};",
     ]
-    return f"<style>{style}</style>" + "".join(f"<script>{script}</script>" for script in scripts)
+    return "".join(f"<script>{script}</script>" for script in scripts)
 
 
 def player_component(server_functions: list[Callable]) -> gr.HTML:

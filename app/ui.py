@@ -170,7 +170,6 @@ def build(model: Model) -> gr.Blocks:
                 min_width=180,
                 elem_id="recorded",
             )
-            save_button = gr.Button(t("save"), min_width=110, elem_id="save")
             open_button = gr.Button(t("open"), min_width=110, elem_id="open")
         with gr.Row(elem_id="extras"):
             with gr.Accordion(t("settings"), open=False, elem_id="settings"):
@@ -202,7 +201,6 @@ def build(model: Model) -> gr.Blocks:
         )
         for button, call in (
             (stop_button, "stop()"),
-            (save_button, "save()"),
             (open_button, "open()"),
         ):
             button.click(None, js=f"() => window.refusion.{call}", api_visibility="private")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .config import DecodeConfig, RecordConfig
 from .errors import CheckpointError, ConfigError, PromptError, RefusionError, TraceError
+from .export import show, trace_page
 from .trace import Trace, parse_trace, read_trace, write_trace
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ __all__ = [
     "load_checkpoint",
     "parse_trace",
     "read_trace",
+    "show",
+    "trace_page",
     "write_trace",
 ]
 

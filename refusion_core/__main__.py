@@ -17,6 +17,7 @@ from . import options
 from .config import DecodeConfig, RecordConfig
 from .errors import PromptError, RefusionError
 from .events import Commit, Event, RunFinished, RunStarted, Statistics, dump_event
+from .export import trace_page
 from .trace import TRACE_SUFFIX, Trace, read_trace, write_trace
 from .training.command import evaluate, train
 
@@ -152,6 +153,19 @@ def validate_command(file: TraceFile) -> None:
     typer.echo(f"{file}: valid, {len(trace)} events, {state}")
 
 
+@app.command("export")
+def export_command(
+    file: TraceFile,
+    output: Annotated[Path | None, typer.Option(help="By default the trace's name, .html.")] = None,
+) -> None:
+    """Write one HTML page that plays a trace offline."""
+    page = trace_page(file)
+    path = output or file.with_name(f"{file.name.removesuffix(TRACE_SUFFIX)}.html")
+    with _open_for_writing(path, "--output") as target:
+        target.write(page)
+    typer.echo(path)
+
+
 def _summary(trace: Trace) -> dict[str, object]:
     started, finished = trace.started, trace.finished
     statistics: Statistics = trace.statistics
@@ -191,12 +205,12 @@ def _parse_ids(text: str) -> list[int]:
         raise PromptError("--prompt-ids", text, "are not numbers", "give e.g. 1,2,3") from None
 
 
-def _open_for_writing(path: Path) -> TextIO:
+def _open_for_writing(path: Path, field: str = "--trace") -> TextIO:
     try:
         return path.open("w", encoding="utf-8")
     except OSError as problem:
         raise PromptError(
-            "--trace", str(path), f"cannot be written ({problem.strerror})", "check the folder"
+            field, str(path), f"cannot be written ({problem.strerror})", "check the folder"
         ) from None
 
 

@@ -78,7 +78,9 @@ def train(
         threads=threads,
         compile=compile,
     )
-    typer.echo(f"exported to {run(config, output, work=work, resume=resume, warm_start=warm_start)}")
+    typer.echo(
+        f"exported to {run(config, output, work=work, resume=resume, warm_start=warm_start)}"
+    )
 
 
 def evaluate(

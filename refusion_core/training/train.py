@@ -194,7 +194,10 @@ def warm_start_from(model: Transformer, tokenizer: Tokenizer, start: Checkpoint)
         for name, own in model.state_dict().items()
     ):
         raise ConfigError(
-            "warm_start", start.facts.name, "has other sizes or no tokenizer", "train with its sizes"
+            "warm_start",
+            start.facts.name,
+            "has other sizes or no tokenizer",
+            "train with its sizes",
         )
     other = start.tokenizer.backend_tokenizer
     rows = []

@@ -15,9 +15,9 @@ from refusion_core import DecodeConfig, RecordConfig, decode, load_checkpoint
 from refusion_core.config import AutoregressiveConfig, MaskedDiffusionConfig
 from refusion_core.decoder import SlotDecoder
 from refusion_core.events import Event, TokenText, dump_event
+from refusion_core.export import page_of_text
 from tests.fakes import EOS, FACTS, GOLDEN, MASK, RuleModel
 
-PLAYER = Path(__file__).resolve().parents[2] / "assets" / "player"
 PROMPT = [9, 8, 7]
 START = len(PROMPT)
 SETTINGS = {
@@ -42,20 +42,6 @@ WORDS = {
     14: ".",
     15: "·x",
 }
-
-
-def page_html(trace: str | None = None) -> str:
-    """The page as the HTML export fills it."""
-    html = (PLAYER / "page.html").read_text(encoding="utf-8")
-    stored = json.dumps(trace).replace("<", "\\u003c") if trace else ""
-    for mark, text in (
-        ("/*PLAYER_CSS*/", (PLAYER / "player.css").read_text(encoding="utf-8")),
-        ("/*PLAYER_JS*/", (PLAYER / "player.js").read_text(encoding="utf-8")),
-        ("/*TRACE_JSON*/", stored),
-    ):
-        assert html.count(mark) == 1
-        html = html.replace(mark, text)
-    return html
 
 
 # What tests look at, by name: the page's policy forbids to evaluate text in it.
@@ -98,7 +84,7 @@ class PlayerPage:
 
     def open(self, trace: str | None = None) -> PlayerPage:
         path = self.folder / "page.html"
-        path.write_text(page_html(trace), encoding="utf-8")
+        path.write_text(page_of_text(trace or ""), encoding="utf-8")
         self.page.goto(path.as_uri())
         return self
 

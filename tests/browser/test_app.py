@@ -166,7 +166,8 @@ def test_a_saved_trace_is_what_was_shown_and_opens_again(page, tmp_path):
     wait(page, "d.state === 'ready'")
     shown = shown_trace(page)
     with page.expect_download() as download:
-        page.click("#save")
+        page.click(".rfp-export summary")
+        page.click("[data-export=trace]")
     assert download.value.suggested_filename == f"refusion-{shown.started.run_id}.trace.jsonl"
     path = tmp_path / "saved.trace.jsonl"
     download.value.save_as(path)

@@ -105,7 +105,7 @@ export function channels(colour) {
   return (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
 }
 
-function luminance(rgb) {
+export function luminance(rgb) {
   const [r, g, b] = rgb.map((value) => {
     const share = value / 255;
     return share <= 0.04 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;

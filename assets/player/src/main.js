@@ -1,4 +1,6 @@
 import { SCHEMA_VERSION } from "./constants.js";
+import css from "../player.css";
+import { EXPORTS } from "./export-menu.js";
 import { Player } from "./player.js";
 
 /**
@@ -8,12 +10,25 @@ import { Player } from "./player.js";
  *   onCursor?: (info: object) => void}} [options]
  */
 function mount(element, options = {}) {
+  addStyle();
   const player = new Player(element, options);
   const methods = [
     "load", "begin", "push", "finish", "fail", "text", "play", "pause", "seek", "step", "stepIteration", "follow",
     "setSpeed", "setLang", "statistics", "destroy",
   ];
-  return Object.fromEntries(methods.map((name) => [name, player[name].bind(player)]));
+  return {
+    ...Object.fromEntries(methods.map((name) => [name, player[name].bind(player)])),
+    export: (kind) => EXPORTS[kind].make(player),
+  };
+}
+
+/** The style is part of the script, once in a document. */
+function addStyle() {
+  if (document.querySelector("style[data-rfp]")) return;
+  const style = document.createElement("style");
+  style.dataset.rfp = "";
+  style.textContent = css;
+  document.head.append(style);
 }
 
 window.RefusionPlayer = Object.freeze({ mount, schemaVersion: SCHEMA_VERSION });

@@ -4,6 +4,7 @@ import {
 } from "./constants.js";
 import { DependencyView } from "./dependency.js";
 import { el, readPalette } from "./drawing.js";
+import { ExportMenu } from "./export-menu.js";
 import { Folder } from "./fold.js";
 import { clip } from "./format.js";
 import { Help } from "./help.js";
@@ -57,6 +58,8 @@ export class Player {
     this.dependency = new DependencyView(this);
     this.inspector = new Inspector(this);
     this.help = new Help(this);
+    this.exports = new ExportMenu(this);
+    this.transport.side.append(this.exports.node);
     this.stage.section.append(this.transport.node, this.stage.legend, this.stage.answerBox);
     this.views = [this.stage, this.orders, this.timeline, this.ledger, this.scoreboard, this.dependency, this.narration];
     this.notice = el("div", "rfp-notice");
@@ -637,12 +640,14 @@ export class Player {
       this.showMessage();
       this.narration.clear();
       this.transport.paint();
+      this.exports.paint();
       return;
     }
     if (this.resized) this.stage.measure();
     this.resized = false;
     for (const view of this.views) view.paint();
     this.transport.paint();
+    this.exports.paint();
     this.inspector.refresh();
     this.element.dataset.painted = this.cursor;
   }

@@ -37,8 +37,8 @@ export class Transport {
     this.live.addEventListener("click", () => player.follow(!player.following));
     const buttons = el("div", "rfp-buttons", this.iterationBack, this.forwardBack, this.back, this.play, this.forward,
       this.forwardForward, this.iterationForward);
-    const side = el("div", "rfp-side", this.status, this.live, this.speed, this.loop, this.link, this.help);
-    this.node = el("div", "rfp-transport", buttons, this.scrub, side);
+    this.side = el("div", "rfp-side", this.status, this.live, this.speed, this.loop, this.link, this.help);
+    this.node = el("div", "rfp-transport", buttons, this.scrub, this.side);
     this.node.setAttribute("role", "group");
   }
 
