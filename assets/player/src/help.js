@@ -10,7 +10,7 @@ const KEYS = [
 export class Help {
   constructor(player) {
     this.player = player;
-    this.title = el("h4", "rfp-subtitle");
+    this.title = el("h3", "rfp-subtitle");
     this.list = el("dl", "rfp-keys");
     this.close = player.speaker.bind(el("button", "rfp-button"), "help.close");
     this.close.type = "button";

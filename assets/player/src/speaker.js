@@ -97,7 +97,7 @@ export class Speaker {
 
 /** A titled panel; `aside` is the place at the right of its title. */
 export function panel(speaker, name, titleKey) {
-  const title = el("h3", "rfp-title");
+  const title = el("h2", "rfp-title");
   if (titleKey) speaker.bind(title, titleKey);
   const aside = el("span", "rfp-aside");
   const section = el("section", `rfp-panel rfp-${name}`, el("header", "rfp-head", title, aside));

@@ -52,7 +52,7 @@ export class StageView {
     ]);
     this.answer = el("pre", "rfp-answer-text");
     this.answer.tabIndex = 0;
-    this.answerBox = el("div", "rfp-answer", player.speaker.bind(el("h4", "rfp-subtitle"), "answer"), this.answer);
+    this.answerBox = el("div", "rfp-answer", player.speaker.bind(el("h3", "rfp-subtitle"), "answer"), this.answer);
     section.append(this.prompt, this.scroller, this.message);
     this.slots = [];
     this.listen();

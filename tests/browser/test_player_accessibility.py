@@ -1,0 +1,131 @@
+"""axe-core finds nothing to object to, in every state, theme, language and width, nor to the app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from refusion_core.events import InfillRound, Plan, Verify
+
+from .player_page import PlayerPage, golden_run, index_of, jsonl, scripted_run
+
+AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# A player stands inside somebody's page: landmarks and the first heading are that page's.
+NOT_OURS = ["landmark-one-main", "page-has-heading-one", "region"]
+
+
+def violations(page, within: str = "#player") -> list[str]:
+    """One line per violation, with the element and, for contrast, the colours."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate(
+        """async ([within, tags, off]) => {
+            const rules = Object.fromEntries(off.map(rule => [rule, { enabled: false }]));
+            const answer = await axe.run(within, { runOnly: { type: 'tag', values: tags }, rules });
+            return answer.violations.flatMap(({ id, nodes }) => nodes.map(node =>
+                `${id}: ${node.html.slice(0, 160)} ${JSON.stringify(node.any[0]?.data ?? '')}`));
+        }""",
+        [within, RULES, NOT_OURS],
+    )
+    return found
+
+
+@pytest.fixture
+def new_page(browser, tmp_path):
+    """Makes pages into which a script may be put."""
+    pages = []
+
+    def make(**context) -> PlayerPage:
+        page = PlayerPage(browser, tmp_path, bypass_csp=True, **context)
+        pages.append(page)
+        return page.open()
+
+    yield make
+    for page in pages:
+        page.context.close()
+        assert page.problems == []
+
+
+LOOKS = {
+    "light": {},
+    "dark": {"color_scheme": "dark"},
+    "chinese": {"locale": "zh-CN"},
+    "phone": {"viewport": {"width": 360, "height": 740}},
+}
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, list]:
+    return {
+        "broken": scripted_run(plan={0: 0.9, 4: 0.8, 8: 0.7, 12: 0.2}, given={5: 0.12}),
+        "infilled": scripted_run(gen_length=8, given={1: 0.1, 2: 0.1, 3: 0.1, 5: 0.1}),
+        "golden": golden_run("096"),
+    }
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_state_passes_axe(new_page, runs, look):
+    page = new_page(**LOOKS[look])
+    found = {"empty": violations(page.page)}
+    page.call("begin", {"label": "Sum the squares."})
+    page.settle()
+    found["waiting"] = violations(page.page)
+    for name, kind in (("broken", Plan), ("broken", Verify), ("infilled", InfillRound)):
+        page.load(jsonl(runs[name]))
+        page.seek(index_of(runs[name], kind))
+        found[f"{name} {kind.__name__}"] = violations(page.page)
+    page.load(jsonl(runs["golden"]))
+    page.call("seek", 10**6)
+    page.settle()
+    found["end"] = violations(page.page)
+    assert found == {state: [] for state in found}
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_the_other_views_pass_axe(new_page, runs, look):
+    page = new_page(**LOOKS[look])
+    page.load(jsonl(runs["golden"]))
+    page.seek(index_of(runs["golden"], Verify))
+    found = {}
+    for option in ("text", "order", "forwards"):
+        page.page.locator(f"[data-option={option}]").click()
+        page.settle()
+        found[option] = violations(page.page)
+    page.page.locator(".rfp-export summary").click()
+    found["export"] = violations(page.page)
+    page.page.keyboard.press("Escape")
+    page.page.locator('.rfp-cell[data-offset="0"]').focus()
+    found["inspector"] = violations(page.page)
+    page.page.keyboard.press("Escape")
+    page.page.get_by_role("button", name="Keys").click()
+    found["help"] = violations(page.page)
+    page.page.keyboard.press("Escape")
+    page.call("load", '{"x": 1}')
+    page.settle()
+    found["failed"] = violations(page.page)
+    assert found == {state: [] for state in found}
+
+
+def test_axe_would_find_a_fault(new_page, runs):
+    page = new_page()
+    page.load(jsonl(runs["broken"]))
+    page.page.add_style_tag(content=".rfp { --rfp-ink2: #ccc; }")
+    page.page.evaluate("() => document.querySelector('.rfp-play').removeAttribute('aria-label')")
+    page.page.evaluate("() => document.querySelector('.rfp-play').removeAttribute('title')")
+    rules = {line.split(":")[0] for line in violations(page.page)}
+    assert {"color-contrast", "button-name"} <= rules
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_app_page_passes_axe(browser, app_url, scheme):
+    context = browser.new_context(
+        viewport={"width": 1440, "height": 960}, color_scheme=scheme, bypass_csp=True
+    )
+    page = context.new_page()
+    page.goto(app_url)
+    page.wait_for_function("() => document.querySelector('.refusion-mount')?.dataset.painted > 3")
+    found = violations(page, "#player") + violations(page, "#bar") + violations(page, "#extras")
+    context.close()
+    assert found == []
