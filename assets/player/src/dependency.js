@@ -75,10 +75,8 @@ export class DependencyView {
     const columns = event.columns.length + 1;
     this.columnWidth = Math.max(0.5, Math.min(HEAT.maxColumn, (width - HEAT.label) / columns));
     const total = HEAT.label + columns * this.columnWidth;
-    const context = this.surface.begin(total, HEAT.head + event.rows.length * this.rowHeight);
+    const context = this.surface.begin(total, HEAT.head + event.rows.length * this.rowHeight, `11px ${palette.font}`);
     this.box.style.width = `${total}px`;
-    context.font = `11px ${palette.font}`;
-    context.textBaseline = "middle";
     const chosen = new Set(record.plan >= 0 ? trace.events[record.plan].chosen_slots : []);
     const top = Math.max(1e-9, ...chunkMax(event.matrix.filter(Boolean).flat()));
     if (event.rows.length * columns > HEAT.cells) this.drawPixels(context, event, top);

@@ -52,8 +52,11 @@ export class Surface {
     this.width = this.height = 0;
   }
 
-  /** @returns {CanvasRenderingContext2D} in CSS pixels */
-  begin(width, height) {
+  /**
+   * @param {string} [font] set only when it is new: setting it makes the browser resolve all styles at once
+   * @returns {CanvasRenderingContext2D} in CSS pixels
+   */
+  begin(width, height, font) {
     const area = Math.max(1, width * height);
     const ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(12e6 / area));
     const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
@@ -62,11 +65,16 @@ export class Surface {
       this.canvas.height = h;
       this.canvas.style.width = `${width}px`;
       this.canvas.style.height = `${height}px`;
+      this.font = null;
     }
     [this.width, this.height] = [width, height];
     const context = this.canvas.getContext("2d");
     context.setTransform(w / width, 0, 0, h / height, 0, 0);
     context.clearRect(0, 0, width, height);
+    if (font && font !== this.font) {
+      this.font = context.font = font;
+      context.textBaseline = "middle";
+    }
     return context;
   }
 

@@ -67,14 +67,12 @@ export class OrdersView {
     ].join();
     if (state === this.drawnStrips) return;
     this.drawnStrips = state;
-    const context = this.strips.begin(width, STRIPS.total);
+    const context = this.strips.begin(width, STRIPS.total, `11px ${palette.font}`);
     const total = run.prompt_ids.length + run.response_length;
     const promptWidth = run.prompt_ids.length
       ? Math.min(width * 0.2, Math.max(34, (width * run.prompt_ids.length) / total)) : 0;
     const unit = (width - promptWidth) / run.response_length;
     const layout = { context, palette, promptWidth, unit, pattern: stripes(context, palette.panel) };
-    context.font = `11px ${palette.font}`;
-    context.textBaseline = "middle";
     context.fillStyle = palette.ink2;
     context.fillText(speaker.text("strip.buffer"), 0, 8);
     context.fillText(speaker.text("strip.text"), 0, STRIPS.bottom + STRIPS.height + 10);
@@ -227,9 +225,7 @@ export class OrdersView {
     if (state === this.drawnMask) return;
     this.drawnMask = state;
     const { forward, cached, fed, whole } = bufferOfForward(trace, cursor);
-    const context = this.mask.begin(MASK.size, MASK.size + MASK.head);
-    context.font = `11px ${palette.font}`;
-    context.textBaseline = "middle";
+    const context = this.mask.begin(MASK.size, MASK.size + MASK.head, `11px ${palette.font}`);
     if (!forward) {
       setText(this.maskCaption, speaker.text("mask.none"));
       return;

@@ -61,7 +61,8 @@ export class Player {
     this.exports = new ExportMenu(this);
     this.transport.side.append(this.exports.node);
     this.stage.section.append(this.transport.node, this.stage.legend, this.stage.answerBox);
-    this.views = [this.stage, this.orders, this.timeline, this.ledger, this.scoreboard, this.dependency, this.narration];
+    // Canvases first: text on a canvas makes the browser resolve the styles that the others are about to change.
+    this.views = [this.orders, this.dependency, this.timeline, this.ledger, this.stage, this.scoreboard, this.narration];
     this.notice = el("div", "rfp-notice");
     this.notice.setAttribute("role", "alert");
     this.notice.hidden = true;

@@ -162,7 +162,7 @@ export class TimelineView {
   drawAll(capacity, layout) {
     this.drawn = layout;
     const width = this.labelWidth + this.columnWidth * capacity;
-    const context = this.surface.begin(width, this.height);
+    const context = this.surface.begin(width, this.height, `11px ${this.player.palette.font}`);
     this.box.style.width = `${width}px`;
     this.stripes = stripes(context, this.player.palette.panel);
     this.drawLabels(context);
@@ -172,9 +172,7 @@ export class TimelineView {
   drawLabels(context) {
     const { palette, trace, speaker } = this.player;
     const { run } = trace;
-    context.font = `11px ${palette.font}`;
     context.fillStyle = palette.ink2;
-    context.textBaseline = "middle";
     context.textAlign = "left";
     const step = labelStep(this.rowHeight, 12);
     for (let s = 0; s < run.slot_count; s += step) {
