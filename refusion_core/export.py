@@ -74,6 +74,6 @@ def show(
         ) from None
     page = html.escape(trace_page(trace, lang), quote=True)
     return HTML(
-        f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" title="ReFusion decoding" '
-        f'style="width: 100%; height: {int(height)}px; border: 0"></iframe>'
+        f'<div><iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" title="ReFusion decoding" '
+        f'style="width: 100%; height: {int(height)}px; border: 0"></iframe></div>'
     )

@@ -103,7 +103,9 @@ def test_show_gives_a_notebook_the_page_in_a_frame():
     pytest.importorskip("IPython")
     events = hostile_run()
     output = show(events, height=500).data
-    source = re.fullmatch(r'<iframe srcdoc="([^"]*)" [^<>]*height: 500px[^<>]*></iframe>', output)
+    source = re.fullmatch(
+        r'<div><iframe srcdoc="([^"]*)" [^<>]*height: 500px[^<>]*></iframe></div>', output
+    )
     assert html.unescape(source.group(1)) == trace_page(events)
     assert "allow-same-origin" not in output
 

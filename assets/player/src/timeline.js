@@ -25,6 +25,7 @@ export class TimelineView {
     this.scroller = el("div", "rfp-canvas-scroller", this.box);
     this.readout = el("p", "rfp-readout");
     this.legend = legend(player.speaker, "", [
+      ["masked-slot", "legend.masked"],
       ["confidence", "legend.confidence"], ["returned", "legend.returned"],
       ["committed", "legend.committed"], ["accepted", "legend.accepted"], ["rounds", "legend.rounds"], ["dropped", "legend.dropped"],
     ]);
@@ -265,10 +266,26 @@ export class TimelineView {
     for (let b = 1; b < blocks; b++) context.fillRect(x, b * perBlock * this.rowHeight - 0.5, this.columnWidth, 1);
   }
 
-  /** Slots that are over: a thin green line for committed ones, a dotted grey one for dropped ones. */
+  /**
+   * Slots that are over: a thin green line for committed ones, a dotted grey one for dropped ones. Those still masked
+   * lie on a grey ground, neighbours on one.
+   */
   drawDone(context, place, x) {
     const { trace, palette } = this.player;
     const { slotCommit, slotDrop } = trace;
+    const inset = this.rowHeight > 6 ? 1.5 : 0;
+    const over = (s) => (slotCommit[s] >= 0 && slotCommit[s] < place) || (slotDrop[s] >= 0 && slotDrop[s] < place);
+    context.fillStyle = palette.hatch;
+    for (let s = 0; s < slotCommit.length; s++) {
+      let end = s;
+      while (end < slotCommit.length && !over(end)) end += 1;
+      if (end === s) continue;
+      for (let row = s; row < (inset ? end : s + 1); row++) {
+        const height = inset ? this.rowHeight - 2 * inset : (end - s) * this.rowHeight;
+        context.fillRect(x, row * this.rowHeight + inset, this.columnWidth - (this.columnWidth > 8 ? 2 : 0), height);
+      }
+      s = end;
+    }
     for (let s = 0; s < slotCommit.length; s++) {
       const y = (s + 0.5) * this.rowHeight;
       const thickness = this.rowHeight > 6 ? 1.5 : Math.max(0.5, this.rowHeight / 3);

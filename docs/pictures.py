@@ -1,0 +1,111 @@
+"""Makes the pictures of the docs from the recorded examples: ``python -m docs.pictures`` (needs Chromium)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from refusion_core import Trace, read_trace
+from refusion_core.events import Commit, Event, InfillRound
+from refusion_core.export import trace_page
+from refusion_core.trace import TRACE_SUFFIX
+from tests.browser.conftest import FLAGS, chromium_path
+
+DOCS = Path(__file__).resolve().parent
+TRACES = DOCS.parent / "assets" / "traces"
+
+
+def trace(name: str) -> Trace:
+    return read_trace(TRACES / f"{name}{TRACE_SUFFIX}")
+
+
+def place(events: Iterable[Event], kind: type[Event], number: int = 0) -> int:
+    """Index of the n-th event of a kind, counted from the end if negative."""
+    return [at for at, event in enumerate(events) if isinstance(event, kind)][number]
+
+
+@contextmanager
+def opened(browser: Browser, page: str, **context) -> Iterator[Page]:
+    """A page in a window of its own, as it is when opened from disk."""
+    options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
+    window = browser.new_context(**(options | context))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        path.write_text(page, encoding="utf-8")
+        tab = window.new_page()
+        tab.goto(path.as_uri())
+        yield tab
+    window.close()
+
+
+def seek(tab: Page, index: int) -> None:
+    tab.evaluate("(index) => { player.pause(); player.seek(index); }", index)
+    tab.wait_for_function(
+        "(index) => document.getElementById('player').dataset.painted === String(index)",
+        arg=index,
+    )
+    tab.wait_for_timeout(150)
+
+
+def shoot(tab: Page, name: str, selector: str = "") -> None:
+    path = DOCS / f"{name}.png"
+    if selector:
+        tab.locator(selector).screenshot(path=path)
+    else:
+        tab.screenshot(path=path, full_page=True)
+    print(path.name, path.stat().st_size // 1024, "KB")
+
+
+def player_pictures(browser: Browser) -> None:
+    """The panels, and the player as a whole in its themes, languages and sizes."""
+    run = trace("infill-rounds")
+    page, middle = trace_page(run), place(run, InfillRound, 1)
+    with opened(browser, page) as tab:
+        seek(tab, middle)
+        for panel in ("stage", "orders", "timeline", "scoreboard"):
+            shoot(tab, f"player-{panel}", f".rfp-{panel}")
+        shoot(tab, "player-exported")
+    with opened(browser, page, color_scheme="dark") as tab:
+        seek(tab, place(run, Commit))
+        shoot(tab, "player-dark")
+    with opened(browser, page, viewport={"width": 360, "height": 800}) as tab:
+        seek(tab, middle)
+        tab.screenshot(path=DOCS / "player-phone.png")
+    chinese = trace("translate-to-chinese")
+    with opened(browser, trace_page(chinese, lang="zh")) as tab:
+        seek(tab, place(chinese, Commit))
+        shoot(tab, "player-chinese")
+
+
+def family_pictures(browser: Browser, names: Iterable[str]) -> None:
+    """For every family: what was committed when, on the stage and in the timeline."""
+    for name in names:
+        run = trace(name)
+        with opened(browser, trace_page(run), viewport={"width": 860, "height": 900}) as tab:
+            seek(tab, len(run) - 1)
+            tab.locator("[data-option=order]").click()
+            style = ".rfp-layout > * > :not(.rfp-stage, .rfp-timeline), .rfp-transport, .rfp-answer"
+            tab.add_style_tag(content=f"{style}, .rfp-tools {{ display: none !important; }}")
+            seek(tab, len(run) - 1)
+            shoot(tab, f"family-{name.split('-')[0]}", ".rfp-layout")
+
+
+def main() -> None:
+    families = {
+        path.name.split("-")[0]: path.name.removesuffix(TRACE_SUFFIX)
+        for path in sorted(TRACES.glob(f"*{TRACE_SUFFIX}"), reverse=True)
+        if not path.name.startswith("infill")
+    }
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        player_pictures(browser)
+        family_pictures(browser, families.values())
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
