@@ -23,11 +23,11 @@
   }
 
   /** Run a prompt. What is shown stays until the server has accepted the request. */
-  async function start(prompt, settings) {
+  async function start(prompt, settings, fork = null) {
     const loading = setTimeout(() => tell(say("Waiting for the model to load", "正在等待模型加载")), 300);
     let answer;
     try {
-      answer = await server.start(prompt, settings);
+      answer = await server.start(prompt, settings, fork);
     } catch {
       answer = { error: say("The server does not answer; reload the page", "服务器没有响应，请刷新页面") };
     }
@@ -37,6 +37,16 @@
     shown = { run: answer.run };
     player.begin({ label: prompt, follow: false });
     follow(answer.run);
+  }
+
+  /** Decode anew from the iteration at the cursor, with these settings and what is forced or forbidden there. */
+  async function fork(settings) {
+    const point = player.forkPoint();
+    if (!point) {
+      tell(say("Go to an iteration of a ReFusion run first", "请先跳到一次 ReFusion 运行的某次迭代"));
+      return;
+    }
+    await start("", settings, { trace: player.text(), ...point });
   }
 
   /** Follow a run from its first event, until it is done or another one takes its place. */
@@ -150,12 +160,14 @@
     }
   }
 
-  /** Play a recorded example. Answers its prompt. */
-  async function example(name) {
+  /** Play a recorded example. Answers its prompt and the settings of these names. */
+  async function example(name, names = []) {
     if (!name) return null;
-    const text = await server.example(name);
+    const { text, error } = await server.example(name);
+    if (error) throw new Error(error);
     show(text, name, { example: name });
-    return JSON.parse(text.slice(0, text.indexOf("\n"))).prompt_text;
+    const { prompt_text: prompt, settings } = JSON.parse(text.slice(0, text.indexOf("\n")));
+    return [prompt, ...names.map((setting) => settings[setting])];
   }
 
   function mount(element, serverFunctions) {
@@ -166,9 +178,10 @@
       lang: chinese() ? "zh" : "en",
       linkOf: () => shown,
       onFile: openFile,
+      canFork: true,
     });
     window.refusion = {
-      player, start, open, openFile, example,
+      player, start, fork, open, openFile, example,
       stop: () => { if (run) server.stop(run); },
     };
     openFirst();

@@ -36,6 +36,14 @@ _TEXTS = {
     "temperature": ("Temperature", "温度"),
     "temperature_info": ("Noise on the plan's drafts; 0 is greedy", "规划草稿上的噪声；0 为贪心"),
     "seed": ("Seed", "随机种子"),
+    "dependency": ("Dependency of slots", "槽之间的依赖"),
+    "dependency_info": (
+        "Attention is read off the plan; revealed costs forwards of its own",
+        "注意力直接取自规划；揭示需要额外的前向",
+    ),
+    "attention": ("attention", "注意力"),
+    "revealed": ("revealed", "揭示"),
+    "fork": ("Fork here", "从此处分叉"),
     "open": ("Open trace", "打开轨迹"),
 }
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from refusion_core import DecodeConfig, PromptError
+from refusion_core import DecodeConfig, Fork, PromptError, RecordConfig
 from refusion_core.events import Event, dump_event
 
 MAX_WAITING = 8
@@ -21,7 +21,18 @@ MAX_KEPT = 32
 _POLL_SECONDS = 0.01
 _GATHER_SECONDS = 0.04  # lets some events come together; the first ones are answered at once
 
-DecodeRun = Callable[[str, DecodeConfig, Callable[[], bool]], Iterator[Event]]
+
+@dataclass(frozen=True)
+class Request:
+    """What a visitor wants decoded: a prompt, or a fork of a run."""
+
+    prompt: str | None
+    config: DecodeConfig
+    record: RecordConfig = field(default_factory=RecordConfig)
+    fork: Fork | None = None
+
+
+DecodeRun = Callable[[Request, Callable[[], bool]], Iterator[Event]]
 
 
 @dataclass
@@ -44,16 +55,17 @@ class RunRegistry:
         self._waiting: list[Run] = []  # the first one is decoding
         self._changed = threading.Condition()
 
-    def start(self, prompt: str, config: DecodeConfig) -> Run:
+    def start(self, request: Request) -> Run:
         """Start a run, or put it behind those that wait.
 
         Raises RefusionError when it cannot be run, and PromptError when the prompt is empty or too many
         runs are waiting.
         """
-        if not prompt.strip():
+        prompt = request.prompt
+        if request.fork is None and not (prompt or "").strip():
             raise PromptError("prompt", prompt, "is empty", "type a question or pick an example")
         run = Run(uuid.uuid4().hex[:12])
-        events = self._decode_run(prompt, config, run.stop.is_set)
+        events = self._decode_run(request, run.stop.is_set)
         with self._changed:
             if len(self._waiting) > MAX_WAITING:
                 raise PromptError(

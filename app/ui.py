@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -12,8 +13,15 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 import gradio as gr  # noqa: E402 (the line above must come first)
 
-from refusion_core import DecodeConfig, RefusionError  # noqa: E402
+from refusion_core import (
+    DecodeConfig,
+    Fork,
+    RecordConfig,
+    RefusionError,
+    parse_trace,
+)  # noqa: E402
 from refusion_core.events import Event  # noqa: E402
+from refusion_core.fork import SAME_SLOTS  # noqa: E402
 
 from .i18n import translations  # noqa: E402
 from .player import (  # noqa: E402
@@ -23,7 +31,7 @@ from .player import (  # noqa: E402
     player_component,
     recorded_examples,
 )
-from .runs import RunRegistry  # noqa: E402
+from .runs import Request, RunRegistry  # noqa: E402
 
 DEMO_PROMPT = "Write a Python function that returns the sum of the squares of a list."
 PROMPTS = [
@@ -104,13 +112,18 @@ class Model:
 
         threading.Thread(target=load, daemon=True).start()
 
-    def decode(
-        self, prompt: str, config: DecodeConfig, should_stop: Callable[[], bool]
-    ) -> Iterator[Event]:
+    def decode(self, request: Request, should_stop: Callable[[], bool]) -> Iterator[Event]:
         """The events of a run. Raises RefusionError at once when it cannot be run."""
         from refusion_core import decode
 
-        return decode(self.get(), prompt=prompt, config=config, should_stop=should_stop)
+        return decode(
+            self.get(),
+            prompt=request.prompt if request.fork is None else None,
+            config=request.config,
+            record=request.record,
+            should_stop=should_stop,
+            fork=request.fork,
+        )
 
 
 def build(model: Model) -> gr.Blocks:
@@ -130,15 +143,29 @@ def build(model: Model) -> gr.Blocks:
     def check(text: str) -> str | None:
         return check_trace(str(text))
 
-    def example(name: str) -> str:
-        return example_text(str(name))
+    def example(name: str) -> dict[str, str]:
+        try:
+            return {"text": example_text(str(name))}
+        except RefusionError as problem:
+            return {"error": str(problem)}
 
     def start(arguments: list) -> dict[str, str]:
         """Start a run; answers its id, or what is wrong with the request."""
-        prompt, values = arguments
+        prompt, (*values, dependency), fork = arguments
         try:
-            config = DecodeConfig(**dict(zip(SETTINGS, values, strict=True)))
-            return {"run": runs.start(str(prompt), config).id}
+            settings = dict(zip(SETTINGS, values, strict=True))
+            origin = None
+            if fork is not None:
+                origin = Fork(
+                    trace=parse_trace(fork["trace"]),
+                    iteration=fork["iteration"],
+                    force=tuple(fork["force"]),
+                    forbid=tuple(fork["forbid"]),
+                )
+                settings |= {name: getattr(origin.config, name) for name in SAME_SLOTS}
+            record = RecordConfig(dependency=dependency)
+            request = Request(str(prompt), DecodeConfig(**settings), record, origin)
+            return {"run": runs.start(request).id}
         except RefusionError as problem:
             return {"error": str(problem)}
 
@@ -170,6 +197,7 @@ def build(model: Model) -> gr.Blocks:
                 min_width=180,
                 elem_id="recorded",
             )
+            fork_button = gr.Button(t("fork"), min_width=110, elem_id="fork")
             open_button = gr.Button(t("open"), min_width=110, elem_id="open")
         with gr.Row(elem_id="extras"):
             with gr.Accordion(t("settings"), open=False, elem_id="settings"):
@@ -180,6 +208,13 @@ def build(model: Model) -> gr.Blocks:
                     elem_id="preset",
                 )
                 settings = _settings_row(t, defaults)
+                dependency = gr.Radio(
+                    [(t("attention"), "attention"), (t("revealed"), "revealed")],
+                    value="attention",
+                    label=t("dependency"),
+                    info=t("dependency_info"),
+                    elem_id="dependency",
+                )
             with gr.Column(scale=3, elem_id="prompts"):
                 gr.Examples(PROMPTS, prompt, label=t("prompts"))
         player_component([start, poll, stop, check, example])
@@ -187,8 +222,14 @@ def build(model: Model) -> gr.Blocks:
         gr.on(
             [run_button.click, prompt.submit],
             None,
-            [prompt, *settings],
+            [prompt, *settings, dependency],
             js="(prompt, ...settings) => { window.refusion.start(prompt, settings); }",
+            api_visibility="private",
+        )
+        fork_button.click(
+            None,
+            [*settings, dependency],
+            js="(...settings) => { window.refusion.fork(settings); }",
             api_visibility="private",
         )
         preset.input(
@@ -204,12 +245,13 @@ def build(model: Model) -> gr.Blocks:
             (open_button, "open()"),
         ):
             button.click(None, js=f"() => window.refusion.{call}", api_visibility="private")
-        # The menu goes back to its title, and the prompt of the example can be run or changed.
+        # The menu goes back to its title; prompt and settings of the example can be run, changed or forked.
         recorded.input(
             None,
-            [recorded, prompt],
-            [recorded, prompt],
-            js="async (name, prompt) => ['', (await window.refusion.example(name)) ?? prompt]",
+            [recorded, prompt, *settings],
+            [recorded, prompt, *settings],
+            js="async (name, ...now) => "
+            f"['', ...(await window.refusion.example(name, {json.dumps(SETTINGS)}) ?? now)]",
             api_visibility="private",
         )
     return page

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .config import DecodeConfig, RecordConfig
 from .errors import CheckpointError, ConfigError, PromptError, RefusionError, TraceError
 from .export import show, trace_page
+from .fork import Fork
 from .trace import Trace, parse_trace, read_trace, write_trace
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "DecodeConfig",
+    "Fork",
     "PromptError",
     "RecordConfig",
     "RefusionError",

@@ -61,6 +61,9 @@ def decode_command(
         int | None, typer.Option(help="For checkpoints whose config.json does not name it.")
     ] = None,
     trace: Annotated[Path | None, typer.Option(help="Write the events to this file.")] = None,
+    dependency: Annotated[
+        str, typer.Option(help="Between slots, for the trace: attention, revealed or none.")
+    ] = "attention",
     as_json: options.Json = False,
 ) -> None:
     """Decode a prompt and print the text."""
@@ -87,7 +90,8 @@ def decode_command(
     checkpoint = load_checkpoint(model, device=device, dtype=dtype, mask_token_id=mask_token_id)
     use_fitting_threads(checkpoint)
     # Without a file the events only move the progress bar, so nothing else is measured for them.
-    record = RecordConfig() if trace else RecordConfig(top_k=0, dependency=None)
+    watched = RecordConfig(dependency=None if dependency == "none" else dependency)
+    record = watched if trace else RecordConfig(top_k=0, dependency=None)
     events = decode(checkpoint, prompt=prompt, prompt_ids=ids, config=config, record=record)
     if trace:
         with _open_for_writing(trace) as file:

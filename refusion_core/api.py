@@ -14,8 +14,9 @@ from .config import (
     RecordConfig,
 )
 from .decoder import SlotDecoder
-from .errors import PromptError
+from .errors import ConfigError, PromptError
 from .events import Event
+from .fork import Fork
 
 _DECODERS = {
     DecodeConfig: SlotDecoder,
@@ -32,6 +33,7 @@ def decode(
     config: AnyDecodeConfig | None = None,
     record: RecordConfig | None = RecordConfig(),  # noqa: B008 (frozen)
     should_stop: Callable[[], bool] | None = None,
+    fork: Fork | None = None,
 ) -> Iterator[Event]:
     """Decode a prompt; yields events, the last one ``run_finished``.
 
@@ -39,9 +41,19 @@ def decode(
     config: its type says which decoder; without one it is ReFusion's with its defaults.
     record: None yields ``run_started`` and ``run_finished`` only and computes nothing for watching.
     should_stop: asked before every forward; a stopped run still ends with ``run_finished``.
+    fork: instead of a prompt: go on from an iteration of a recorded run. Its events up to there come first, so
+        the new run is whole; ``config`` is the parent's unless given.
 
     Raises PromptError at once when the prompt cannot be used.
     """
+    if fork is not None:
+        started = fork.trace.started
+        if prompt is not None or prompt_ids is not None:
+            raise PromptError("prompt", prompt, "is given with a fork", "give one of the two")
+        prompt_ids, config = started.prompt_ids, config or fork.config
+        if not isinstance(config, DecodeConfig):
+            raise ConfigError("config", config, "is of another decoder", "give a DecodeConfig")
+        fork.check(config)
     if (prompt is None) == (prompt_ids is None):
         given = {"prompt": prompt, "prompt_ids": prompt_ids}
         raise PromptError("prompt", given, "is not one of two", "give prompt or prompt_ids")
@@ -66,6 +78,7 @@ def decode(
         record=record,
         describe=checkpoint.describe if has_tokenizer else None,
         to_text=checkpoint.decode_text if has_tokenizer else None,
-        prompt_text=prompt,
+        prompt_text=prompt if fork is None else started.prompt_text,
         should_stop=should_stop,
+        **({"fork": fork} if fork else {}),
     ).run()

@@ -188,7 +188,8 @@ class RecordConfig:
     """What is written down beside the decisions; never changes what is decoded.
 
     top_k: alternatives kept per proposal; 0 keeps none
-    dependency: "attention" measures it in every plan forward, None does not
+    dependency: "attention" reads attention masses off every plan forward, "revealed" measures in forwards of
+        its own what revealing each draft changes (n slots cost n * n slots' tokens), None measures nothing
     """
 
     top_k: int = 4
@@ -196,9 +197,12 @@ class RecordConfig:
 
     def __post_init__(self) -> None:
         _require_int("top_k", self.top_k, 0)
-        if self.dependency not in (None, "attention"):
+        if self.dependency not in (None, "attention", "revealed"):
             raise ConfigError(
-                "dependency", self.dependency, "is no method", 'give "attention" or None'
+                "dependency",
+                self.dependency,
+                "is no method",
+                'give "attention", "revealed" or None',
             )
 
 

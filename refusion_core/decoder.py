@@ -6,7 +6,7 @@ every decision is a function of ``selection``. What is watched never changes wha
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,16 @@ import torch
 from torch import Tensor
 
 from . import selection
-from .dependency import AttentionMass
+from .dependency import AttentionMass, reveal_capacity, revealed
 from .events import (
+    Commit,
     CommittedSlot,
     Dependency,
     Event,
+    Forward,
     InfilledSlot,
     InfillRound,
+    Parent,
     Plan,
     PlannedSlot,
     Segment,
@@ -28,6 +31,7 @@ from .events import (
     VerifiedSlot,
     Verify,
 )
+from .fork import Fork
 from .readout import Proposal, token_probabilities
 from .run import Emits, Run
 
@@ -72,8 +76,9 @@ class SlotDecoder(Run):
 
     decoder = "refusion"
 
-    def __init__(self, *args: Any, **values: Any) -> None:
+    def __init__(self, *args: Any, fork: Fork | None = None, **values: Any) -> None:
         super().__init__(*args, **values)
+        self.fork = fork
         self._owners: list[int] = []  # the slots of the committed tokens
         self._eos_slot: int | None = None
         self._prompt_fed = False
@@ -105,10 +110,14 @@ class SlotDecoder(Run):
         return Settings(**self.config.to_dict())
 
     def _decode(self) -> Generator[Event, None, bool]:
-        iteration = 0
         per_block = self.config.slots_per_block
-        for block in range(self.config.serial_blocks):
-            remaining = list(range(block * per_block, (block + 1) * per_block))
+        start, iteration, left = 0, 0, None
+        if self.fork is not None:
+            start, iteration, left = self.fork.block, self.fork.iteration, self.fork.remaining
+            yield from self._restore(self.fork)
+        for block in range(start, self.config.serial_blocks):
+            remaining = left or list(range(block * per_block, (block + 1) * per_block))
+            left = None
             while remaining:
                 self._recorder.place = {"block": block, "iteration": iteration}
                 committed = yield from self._iterate(remaining)
@@ -118,6 +127,40 @@ class SlotDecoder(Run):
             if self._eos_slot is not None:
                 return True
         return False
+
+    def _parent(self) -> Parent | None:
+        return self.fork.parent if self.fork is not None else None
+
+    def _restore(self, fork: Fork) -> Emits:
+        """Repeat the parent's events and bring the cache to what it was: the same entries in the same order,
+        each computed from what it saw then. Slots of an infill could not see one another, those of a prefix saw
+        the ones before them."""
+        yield from self._recorder.repeat(fork.past())
+        self._forwards = sum(isinstance(event, Forward) for event in fork.past())
+        if not self._forwards:
+            return
+        self._feed(self.prompt_ids, range(len(self.prompt_ids)), [0] * len(self.prompt_ids))
+        self._prompt_fed = True
+        for commit in fork.commits():
+            self._restore_commit(commit)
+
+    def _restore_commit(self, commit: Commit) -> None:
+        ids, positions, groups = [], [], []
+        for place, slot in enumerate(commit.slots):
+            ids += slot.tokens
+            positions += slot.positions
+            groups += [place + 1 if commit.branch == "infill" else 0] * len(slot.tokens)
+            self._owners += [slot.slot] * len(slot.tokens)
+        self._feed(ids, positions, groups)
+        self._cache.commit()
+        self._tokens += ids
+        self._positions += positions
+        if commit.eos_position is not None:
+            self._eos_slot = commit.slots[-1].slot
+
+    def _feed(self, ids: Sequence[int], positions: Sequence[int], groups: list[int]) -> None:
+        if ids:
+            self.model.feed(list(ids), list(positions), self._cache, groups)
 
     def _iterate(self, remaining: list[int]) -> Generator[Event, None, list[int]]:
         """One iteration; returns the slots it committed."""
@@ -156,7 +199,9 @@ class SlotDecoder(Run):
         if self.record:
             yield from self._emit_plan(drafts)
             if watcher is not None:
-                yield from self._emit_dependency(remaining, watcher)
+                yield from self._emit_attention(remaining, watcher)
+            elif self._measures_reveals and len(remaining) > 1:
+                yield from self._emit_revealed(drafts, masks[:, 0])
         return drafts
 
     def _drafts(self, remaining: list[int], masks: Tensor) -> list[Draft]:
@@ -168,6 +213,11 @@ class SlotDecoder(Run):
         drafts = [Draft(slot, [p]) for slot, p in zip(remaining, first, strict=True)]
         confidences = [draft.confidence for draft in drafts]
         choices = selection.choose_slots(confidences, self.config.slot_threshold)
+        fork = self.fork
+        if fork is not None and self._recorder.place["iteration"] == fork.iteration:
+            force, forbid = (list(map(remaining.index, s)) for s in (fork.force, fork.forbid))
+            if force or forbid:
+                choices = selection.overrule(choices, force, forbid)
         for draft, choice in zip(drafts, choices, strict=True):
             draft.choice = choice
         needed = [i for i, draft in enumerate(drafts) if self.record or draft.choice.chosen]
@@ -530,7 +580,32 @@ class SlotDecoder(Run):
     def _dependency_columns(self, remaining: list[int]) -> list[int]:
         return sorted({*self._owners, *remaining})
 
-    def _emit_dependency(self, remaining: list[int], watcher: AttentionMass) -> Emits:
+    @property
+    def _measures_reveals(self) -> bool:
+        return self.record is not None and self.record.dependency == "revealed"
+
+    def _room_for_watching(self) -> int:
+        if not self._measures_reveals:
+            return 0
+        return reveal_capacity(self.config.slots_per_block, self.config.slot_size)
+
+    def _emit_revealed(self, drafts: list[Draft], before: Tensor) -> Emits:
+        """Revealed dependency of the remaining slots on one another, before [n, D]: their first masks."""
+        spans = [(draft.tokens, self._span(draft.slot)) for draft in drafts]
+        matrix = revealed(self.model, self._cache, spans, before, self.mask_id)
+        chosen = [place for place, draft in enumerate(drafts) if draft.choice.chosen]
+        slots = tuple(draft.slot for draft in drafts)
+        yield from self._recorder.emit(
+            Dependency,
+            forward=self._forwards - 1,
+            method="revealed",
+            rows=slots,
+            columns=slots,
+            matrix=tuple(tuple(round(value, 6) for value in row) for row in matrix.tolist()),
+            violated=round(matrix[chosen][:, chosen].sum().item(), 6),
+        )
+
+    def _emit_attention(self, remaining: list[int], watcher: AttentionMass) -> Emits:
         rows = [[round(value, 5) for value in row] for row in watcher.matrix().tolist()]
         yield from self._recorder.emit(
             Dependency,

@@ -113,7 +113,14 @@ class PlannedSlot:
     rank: Count
     chosen: bool
     reason: Literal[
-        "above_threshold", "best_of_none", "below_threshold", "among_best", "not_among_best", "next"
+        "above_threshold",
+        "best_of_none",
+        "below_threshold",
+        "among_best",
+        "not_among_best",
+        "next",
+        "forced_by_user",
+        "forbidden_by_user",
     ]
     tokens: tuple[Count, ...]
     probabilities: tuple[Probability, ...]
@@ -313,14 +320,17 @@ class Dependency(Event):
 
     Method ``attention``: attention mass of the row slot's mask queries in the plan forward, mean over its
     tokens, the layers and the heads, on the entries of the column slot; ``prompt`` is the mass on the prompt.
+    Method ``revealed``: Jensen-Shannon divergence (0 to ln 2) of the row slot's first-token distribution before
+    and after the column slot's draft is revealed; ``violated`` sums it over the chosen slots.
     """
 
     type: ClassVar[str] = "dependency"
-    method: Literal["attention"]
+    method: Literal["attention", "revealed"]
     rows: tuple[Count, ...]
     columns: tuple[Count, ...]
     matrix: tuple[tuple[Finite, ...], ...]
-    prompt: tuple[Finite, ...]
+    prompt: tuple[Finite, ...] | None = None
+    violated: Finite | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

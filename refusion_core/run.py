@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from .events import (
     Event,
     Forward,
     ModelFacts,
+    Parent,
     RunFinished,
     RunStarted,
     Segment,
@@ -65,6 +67,19 @@ class Recorder:
         if new and self._describe:
             self._known.update(new)
             yield self._stamp(Vocabulary, tokens=tuple(self._describe(new)))
+
+    def repeat(self, events: Iterable[Event]) -> Emits:
+        """Yield events of another run as this one's, as far apart as they were, and go on from the last."""
+        already = last = time.perf_counter() - self._start
+        for event in events:
+            last = already + event.t
+            event = replace(event, seq=self._seq, t=round(last, 6))
+            if isinstance(event, Vocabulary):
+                self._known.update(token.id for token in event.tokens)
+            self._seq += 1
+            self._fold.add(event)
+            yield event
+        self._start = time.perf_counter() - last
 
     def _stamp(self, kind: type[Event], **values: Any) -> Event:
         event = kind(seq=self._seq, t=round(time.perf_counter() - self._start, 6), **values)
@@ -114,6 +129,14 @@ class Run:
     def _settings(self) -> Settings:
         raise NotImplementedError
 
+    def _room_for_watching(self) -> int:
+        """Cache entries that measurements beside the decoding need."""
+        return 0
+
+    def _parent(self) -> Parent | None:
+        """The run that this one was forked from."""
+        return None
+
     def _notices(self) -> Iterable[str]:
         """Remarks on the settings."""
         return ()
@@ -126,7 +149,8 @@ class Run:
 
     def _run(self) -> Emits:
         # Only now, since a run may be made long before it starts.
-        self._cache = self.model.new_cache(len(self.prompt_ids) + self.config.padded_length)
+        room = len(self.prompt_ids) + self.config.padded_length
+        self._cache = self.model.new_cache(room + self._room_for_watching())
         yield from self._start()
         stop_reason, error, failure = "length", None, None
         try:
@@ -158,6 +182,7 @@ class Run:
             prompt_ids=tuple(self.prompt_ids),
             prompt_text=self.prompt_text,
             notices=tuple(self._notices()),
+            parent=self._parent(),
         )
         # The prompt's texts follow, since the run starts with run_started.
         yield from self._recorder.vocabulary([*self.prompt_ids, self.mask_id, self.eos_id])

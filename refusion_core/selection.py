@@ -6,7 +6,7 @@ Source: paper, section 3.3; thresholds are strict.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 
@@ -35,6 +35,27 @@ def choose_slots(confidences: Sequence[float], slot_threshold: float) -> list[Ch
         )
         choices.append(Choice(above or best_of_none, reason, rank[index]))
     return choices
+
+
+def overrule(
+    choices: Sequence[Choice], force: Collection[int], forbid: Collection[int]
+) -> list[Choice]:
+    """The choices with those at the indexes ``force`` chosen and those at ``forbid`` not; if that leaves none,
+    the best one that is not forbidden is chosen."""
+    ruled = []
+    for index, choice in enumerate(choices):
+        if index in force:
+            choice = Choice(True, "forced_by_user", choice.rank)
+        elif index in forbid:
+            choice = Choice(False, "forbidden_by_user", choice.rank)
+        elif choice.reason == "best_of_none" and force:
+            choice = Choice(False, "below_threshold", choice.rank)
+        ruled.append(choice)
+    if not any(choice.chosen for choice in ruled):
+        free = [index for index in range(len(ruled)) if index not in forbid]
+        best = min(free, key=lambda index: ruled[index].rank)
+        ruled[best] = Choice(True, "best_of_none", ruled[best].rank)
+    return ruled
 
 
 def choose_best(confidences: Sequence[float], count: int) -> list[Choice]:

@@ -43,7 +43,7 @@ def run_prompt(page, prompt=PROMPT):
 def message(page, wanted):
     """Wait until the page says something about the last request that includes ``wanted``."""
     page.wait_for_function(
-        "(w) => document.querySelector('.refusion-message').innerText.includes(w)", arg=wanted
+        "(w) => document.querySelector('.refusion-message')?.innerText.includes(w)", arg=wanted
     )
     return page.inner_text(".refusion-message")
 
@@ -247,3 +247,58 @@ def test_two_visitors_decode_at_the_same_time(page, browser, app_url):
         wait(other, "d.state === 'ready'")
         assert shown_trace(page).started.prompt_text == "Add 12 and 30 step by step."
         assert shown_trace(other).started.prompt_text == "Add 47 and 5 step by step."
+
+
+def test_a_fork_goes_on_from_the_iteration_with_what_was_forced(page):
+    page.evaluate("name => window.refusion.example(name)", "sums-addition")
+    wait(page, "d.state === 'ready' && +d.events > 50")
+    parent = shown_trace(page)
+    plan = [event for event in parent if event.type == "plan"][1]
+    left_out = next(slot.slot for slot in plan.slots if not slot.chosen)
+    page.evaluate(
+        "at => { window.refusion.player.pause(); window.refusion.player.seek(at); }",
+        parent.events.index(plan),
+    )
+    row = page.locator(f".rfp-score[data-slot='{left_out}']")
+    row.locator(".rfp-mark").click()
+    assert row.locator(".rfp-mark").inner_text() == "force"
+    page.click("#fork")
+    wait(page, "d.state === 'ready'")
+    page.wait_for_function(
+        f"() => window.refusion.player.text().includes('{parent.started.run_id}')"
+    )
+    forked = shown_trace(page)
+    assert forked.started.parent.run_id == parent.started.run_id
+    assert forked.started.parent.iteration == plan.iteration == 1
+    plans = [event for event in forked if event.type == "plan"]
+    assert left_out in plans[1].chosen_slots
+    assert plans[0].chosen_slots == [e for e in parent if e.type == "plan"][0].chosen_slots
+    reason = next(slot.reason for slot in plans[1].slots if slot.slot == left_out)
+    assert reason == "forced_by_user"
+    page.wait_for_function(
+        "() => document.querySelector('.rfp-stage .rfp-aside').textContent.includes('forked from')"
+    )
+
+
+def test_a_fork_before_any_iteration_says_what_to_do(page):
+    wait(page, "+d.events > 0")
+    page.evaluate("() => { window.refusion.player.pause(); window.refusion.player.seek(0); }")
+    page.click("#fork")
+    assert "Go to an iteration" in message(page, "Go to an iteration")
+
+
+def test_a_link_opens_an_example_at_an_iteration(page, app_url):
+    page.goto("about:blank")
+    page.goto(f"{app_url}/#example=lists-numbered&iter=2")
+    wait(page, "d.iteration === '1' && d.playing === 'false'")
+    assert "Number these items" in shown_trace(page).started.prompt_text
+    page.evaluate(
+        "() => { navigator.clipboard.writeText = t => { window.copied = t; return Promise.resolve(); }; }"
+    )
+    page.get_by_label("Copy a link to this iteration").click()
+    page.wait_for_function("() => window.copied")
+    assert page.evaluate("window.copied").endswith("#example=lists-numbered&iter=2")
+    page.goto("about:blank")
+    page.goto(f"{app_url}/#example=nothing")
+    assert "nothing" in message(page, "nothing")
+    wait(page, "+d.events > 0")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.runs import MAX_KEPT, MAX_WAITING, RunRegistry
+from app.runs import MAX_KEPT, MAX_WAITING, Request, RunRegistry
 from refusion_core import DecodeConfig, PromptError
 from refusion_core.events import Vocabulary
 
@@ -23,7 +23,8 @@ class Stepped:
         self.gate = threading.Semaphore(0)
         self.started = []
 
-    def __call__(self, prompt, config, should_stop):
+    def __call__(self, request, should_stop):
+        prompt = request.prompt
         if prompt == "too long":
             raise PromptError("prompt", prompt, "is too long", "shorten it")
         return self.events(prompt, should_stop)
@@ -64,7 +65,7 @@ def finish(runs, run):
 
 def test_a_late_page_gets_every_event_and_an_early_one_gets_them_as_they_come(stepped):
     runs = RunRegistry(stepped)
-    run = runs.start("hello", CONFIG)
+    run = runs.start(Request("hello", CONFIG))
     assert poll(runs, run, patience=0.05)["lines"] == []
     stepped.release()
     first = poll(runs, run)
@@ -78,7 +79,7 @@ def test_a_late_page_gets_every_event_and_an_early_one_gets_them_as_they_come(st
 
 def test_runs_wait_their_turn_and_know_their_place(stepped):
     runs = RunRegistry(stepped)
-    first, second, third = (runs.start(name, CONFIG) for name in ("a", "b", "c"))
+    first, second, third = (runs.start(Request(name, CONFIG)) for name in ("a", "b", "c"))
     assert poll(runs, third, patience=0)["ahead"] == 2
     stepped.release(3)
     finish(runs, first)
@@ -91,7 +92,7 @@ def test_runs_wait_their_turn_and_know_their_place(stepped):
 
 def test_stop_ends_a_run_and_keeps_what_it_had(stepped):
     runs = RunRegistry(stepped)
-    run = runs.start("hello", CONFIG)
+    run = runs.start(Request("hello", CONFIG))
     stepped.release()
     poll(runs, run)
     runs.stop(run.id)
@@ -102,7 +103,7 @@ def test_stop_ends_a_run_and_keeps_what_it_had(stepped):
 
 def test_a_failing_run_tells_why_and_the_next_one_goes_on(stepped):
     runs = RunRegistry(stepped)
-    broken, next_run = runs.start("broken", CONFIG), runs.start("next", CONFIG)
+    broken, next_run = runs.start(Request("broken", CONFIG)), runs.start(Request("next", CONFIG))
     stepped.release(9)
     assert finish(runs, broken)["error"] == "the device is lost"
     assert len(finish(runs, next_run)["lines"]) == 3
@@ -111,20 +112,20 @@ def test_a_failing_run_tells_why_and_the_next_one_goes_on(stepped):
 def test_what_cannot_be_run_is_refused_at_once(stepped):
     runs = RunRegistry(stepped)
     with pytest.raises(PromptError, match="is empty"):
-        runs.start(" \n", CONFIG)
+        runs.start(Request(" \n", CONFIG))
     with pytest.raises(PromptError, match="is too long"):
-        runs.start("too long", CONFIG)
+        runs.start(Request("too long", CONFIG))
     for _ in range(MAX_WAITING + 1):
-        runs.start("hello", CONFIG)
+        runs.start(Request("hello", CONFIG))
     with pytest.raises(PromptError, match="others waiting"):
-        runs.start("hello", CONFIG)
+        runs.start(Request("hello", CONFIG))
 
 
 def test_old_runs_are_forgotten_and_say_so(stepped):
     runs = RunRegistry(stepped)
     stepped.release(10_000)
-    first = runs.start("first", CONFIG)
+    first = runs.start(Request("first", CONFIG))
     finish(runs, first)
     for _ in range(MAX_KEPT + 1):
-        finish(runs, runs.start("hello", CONFIG))
+        finish(runs, runs.start(Request("hello", CONFIG)))
     assert poll(runs, first)["error"] == "unknown_run"

@@ -13,6 +13,7 @@ const SHAPES = {
     },
     response_start: "number", response_length: "number", slot_count: "number", "prompt_text?": "string",
     "notices?": ["string"],
+    "parent?": { run_id: "string", iteration: "number" },
   },
   vocabulary: { tokens: [{ id: "number", text: "string" }] },
   forward: {
@@ -21,7 +22,7 @@ const SHAPES = {
   },
   plan: {
     slots: [{
-      slot: "slot", confidence: "number", rank: "number", tokens: NUMBERS, probabilities: NUMBERS,
+      slot: "slot", confidence: "number", rank: "number", "reason?": "string", tokens: NUMBERS, probabilities: NUMBERS,
       "alternatives?": ALTERNATIVES, "mask_offsets?": NUMBERS,
     }],
     chosen_slots: ["slot"],
@@ -43,7 +44,7 @@ const SHAPES = {
     "dropped_slots?": ["slot"], "eos_position?": "number",
   },
   cache: { discarded: "number" },
-  dependency: { rows: ["slot"], columns: ["slot"], matrix: [NUMBERS], prompt: NUMBERS },
+  dependency: { rows: ["slot"], columns: ["slot"], matrix: [NUMBERS], "prompt?": NUMBERS, "violated?": "number" },
   run_finished: {
     stats: {
       iterations: "number", committed_tokens: "number", forwards: "number", tokens_per_forward: "number",
@@ -89,7 +90,7 @@ function unequal(event) {
   if (event.type === "dependency") {
     const { rows, columns, matrix, prompt } = event;
     if (matrix.length !== rows.length || matrix.some((row) => row.length !== columns.length)) return ".matrix";
-    return prompt.length === rows.length ? null : ".prompt";
+    return !prompt || prompt.length === rows.length ? null : ".prompt";
   }
   const names = PARALLEL[event.type];
   const wrong = names ? event.slots.findIndex((slot) =>

@@ -1,10 +1,13 @@
 import { Surface, channels, chunkMax, el, labelStep, readable, setText } from "./drawing.js";
 import { formatProbability } from "./format.js";
-import { panel } from "./speaker.js";
+import { panel, scrollBox } from "./speaker.js";
 
 const HEAT = { label: 46, head: 20, maxHeight: 250, maxColumn: 46, maxRow: 30, cells: 3000 };
 
-/** Attention mass of remaining slots on committed and remaining slots, in the plan forward of an iteration. */
+/**
+ * How remaining slots depend on others: attention mass in the plan forward, on committed slots and the prompt too; or
+ * what revealing the others' drafts changes.
+ */
 export class DependencyView {
   constructor(player) {
     this.player = player;
@@ -16,7 +19,8 @@ export class DependencyView {
     this.row = el("div", "rfp-row-mark");
     this.box = el("div", "rfp-canvas-box", this.surface.canvas, this.row);
     this.empty = player.speaker.bind(el("p", "rfp-empty"), "dependency.none");
-    this.scroller = el("div", "rfp-canvas-scroller", this.box, this.empty);
+    const box = el("div", "rfp-canvas-scroller", this.box, this.empty);
+    this.scroller = scrollBox(player.speaker, box, "dependency");
     this.caption = el("p", "rfp-caption");
     this.readout = el("p", "rfp-readout");
     section.append(this.caption, this.scroller, this.readout);
@@ -66,13 +70,14 @@ export class DependencyView {
     const place = rows.map((slot) => event.rows.indexOf(slot));
     return {
       rows, columns: event.columns, remaining: new Set(event.rows),
-      matrix: place.map((r) => (r < 0 ? null : event.matrix[r])), prompt: place.map((r) => event.prompt[r]),
+      matrix: place.map((r) => (r < 0 ? null : event.matrix[r])), prompt: event.prompt && place.map((r) => event.prompt[r]),
+      lead: event.prompt ? 1 : 0, method: event.method, violated: event.violated,
     };
   }
 
   draw(event, record, width) {
     const { palette, speaker, trace } = this.player;
-    const columns = event.columns.length + 1;
+    const columns = event.columns.length + event.lead;
     this.columnWidth = Math.max(0.5, Math.min(HEAT.maxColumn, (width - HEAT.label) / columns));
     const total = HEAT.label + columns * this.columnWidth;
     const context = this.surface.begin(total, HEAT.head + event.rows.length * this.rowHeight, `11px ${palette.font}`);
@@ -82,30 +87,31 @@ export class DependencyView {
     if (event.rows.length * columns > HEAT.cells) this.drawPixels(context, event, top);
     else event.rows.forEach((_, r) => event.matrix[r] && this.drawRow(context, event, r, top));
     this.drawAxes(context, event, chosen);
-    setText(this.caption, speaker.text("dependency.caption", {
-      i: record.number + 1, p: formatProbability(top),
+    setText(this.caption, speaker.text(event.method === "revealed" ? "dependency.revealed" : "dependency.caption", {
+      i: record.number + 1, p: formatProbability(top), violated: (event.violated ?? 0).toFixed(3),
     }));
   }
 
   drawRow(context, event, r, top) {
     const y = HEAT.head + r * this.rowHeight;
-    this.drawCell(context, HEAT.label, y, event.prompt[r], top, true);
+    if (event.lead) this.drawCell(context, HEAT.label, y, event.prompt[r], top, true);
     event.matrix[r].forEach((value, c) => {
-      this.drawCell(context, HEAT.label + (c + 1) * this.columnWidth, y, value, top, false);
+      this.drawCell(context, HEAT.label + (c + event.lead) * this.columnWidth, y, value, top, false);
     });
   }
 
   /** A large matrix: one pixel a cell, scaled without smoothing. */
   drawPixels(context, event, top) {
     const { palette } = this.player;
-    const [rows, columns] = [event.rows.length, event.columns.length + 1];
+    const [rows, columns] = [event.rows.length, event.columns.length + event.lead];
     const image = new ImageData(columns, rows);
     const [slotRgb, promptRgb] = [channels(palette.plan), channels(palette.ink3)];
     for (let r = 0; r < rows; r++) {
       if (!event.matrix[r]) continue;
       for (let c = 0; c < columns; c++) {
-        const share = Math.min(1, c ? event.matrix[r][c - 1] / top : event.prompt[r]);
-        image.data.set(c ? slotRgb : promptRgb, 4 * (r * columns + c));
+        const isSlot = c >= event.lead;
+        const share = Math.min(1, isSlot ? event.matrix[r][c - event.lead] / top : event.prompt[r]);
+        image.data.set(isSlot ? slotRgb : promptRgb, 4 * (r * columns + c));
         image.data[4 * (r * columns + c) + 3] = 255 * (0.04 + 0.86 * share);
       }
     }
@@ -140,7 +146,7 @@ export class DependencyView {
       const y = HEAT.head + r * this.rowHeight;
       context.strokeStyle = palette.chosen;
       context.lineWidth = 2;
-      if (chosen.has(slot)) this.outline(context, HEAT.label, y, event.columns.length + 1);
+      if (chosen.has(slot)) this.outline(context, HEAT.label, y, event.columns.length + event.lead);
       if (r % rowStep) return;
       context.fillStyle = event.matrix[r] ? palette.ink2 : palette.ink3;
       context.fillText(speaker.text("slot", { s: slot }), 0, y + this.rowHeight / 2, HEAT.label - 6);
@@ -150,9 +156,9 @@ export class DependencyView {
     context.fillStyle = palette.ink2;
     const head = speaker.text("dependency.head");
     const fits = context.measureText(head).width < this.columnWidth;
-    if (this.columnWidth > 12) context.fillText(fits ? head : "P", HEAT.label + this.columnWidth / 2, 8);
+    if (event.lead && this.columnWidth > 12) context.fillText(fits ? head : "P", HEAT.label + this.columnWidth / 2, 8);
     event.columns.forEach((slot, c) => {
-      const x = HEAT.label + (c + 1) * this.columnWidth;
+      const x = HEAT.label + (c + event.lead) * this.columnWidth;
       context.fillStyle = event.remaining.has(slot) ? palette.plan : palette.verified;
       context.fillRect(x, HEAT.head - 4, Math.max(1, this.columnWidth - 1), 2);
       context.fillStyle = palette.ink2;
@@ -167,10 +173,10 @@ export class DependencyView {
   point(event) {
     if (!this.event) return;
     const { left, top } = this.surface.canvas.getBoundingClientRect();
-    const c = Math.floor((event.clientX - left - HEAT.label) / this.columnWidth) - 1;
+    const c = Math.floor((event.clientX - left - HEAT.label) / this.columnWidth) - this.event.lead;
     const r = Math.floor((event.clientY - top - HEAT.head) / this.rowHeight);
     const row = this.event.rows[r];
-    const value = c < 0 ? this.event.prompt[r] : this.event.matrix[r]?.[c];
+    const value = c < 0 ? this.event.prompt?.[r] : this.event.matrix[r]?.[c];
     const inside = this.event.remaining.has(row) && value !== undefined && c >= -1;
     this.player.hover(inside ? row : -1);
     setText(this.readout, inside ? this.player.speaker.text(c < 0 ? "dependency.prompt" : "dependency.cell", {

@@ -14,7 +14,7 @@ function mount(element, options = {}) {
   const player = new Player(element, options);
   const methods = [
     "load", "begin", "push", "finish", "fail", "text", "play", "pause", "seek", "step", "stepIteration", "follow",
-    "setSpeed", "setLang", "statistics", "destroy",
+    "setSpeed", "setLang", "statistics", "forkPoint", "destroy",
   ];
   return {
     ...Object.fromEntries(methods.map((name) => [name, player[name].bind(player)])),

@@ -44,6 +44,7 @@ const NARRATE = {
     const names = chosen.map((slot) =>
       `${speaker.text("slot", { s: slot.slot })} (${formatProbability(slot.confidence)})`);
     const values = { n: chosen.length, m: event.slots.length, threshold, list: speaker.some(names) };
+    if (event.slots.some((slot) => slot.reason?.endsWith("_by_user"))) return [["say.plan.user", values], ...note];
     return [[chosen[0]?.reason === "among_best" ? "say.plan.count" : "say.plan.above", values], ...note];
   },
 
@@ -121,9 +122,10 @@ const NARRATE = {
     }));
     const r = best ? best.r : 0;
     const values = {
-      row: event.rows[r], prompt: formatProbability(event.prompt[r]), column: best && event.columns[best.c],
-      p: best && formatProbability(best.value),
+      row: event.rows[r], prompt: event.prompt && formatProbability(event.prompt[r]), column: best && event.columns[best.c],
+      p: best && formatProbability(best.value), violated: (event.violated ?? 0).toFixed(3),
     };
+    if (event.method === "revealed") return [["say.dependency.revealed", values]];
     return [[best ? "say.dependency" : "say.dependency.prompt", values]];
   },
 

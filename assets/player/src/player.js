@@ -399,6 +399,17 @@ export class Player {
     }
   }
 
+  /**
+   * The iteration at the cursor and what was marked in its scoreboard: where a fork would begin.
+   * @returns {{iteration: number, force: number[], forbid: number[]}|null}
+   */
+  forkPoint() {
+    const record = this.trace.recordAt(this.cursor);
+    if (!record || this.trace.run.decoder === "ar" || this.trace.run.decoder === "mdm") return null;
+    const marked = (mark) => this.scoreboard.marked(record, mark);
+    return { iteration: record.number, force: marked("force"), forbid: marked("forbid") };
+  }
+
   setLoop(on) {
     this.loop = on;
     this.changed();

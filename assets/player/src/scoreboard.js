@@ -2,7 +2,7 @@ import { SCOREBOARD_ROWS, SLOT } from "./constants.js";
 import { el, setAttribute, setText } from "./drawing.js";
 import { isComplete } from "./fold.js";
 import { formatProbability, hasThreshold } from "./format.js";
-import { panel } from "./speaker.js";
+import { panel, scrollBox } from "./speaker.js";
 
 /**
  * Every remaining slot of a plan, the most confident first, against the threshold; below them those slots of the
@@ -16,7 +16,8 @@ export class ScoreboardView {
     this.list = el("ol", "rfp-scores");
     this.more = el("p", "rfp-caption");
     this.empty = player.speaker.bind(el("p", "rfp-empty"), "scoreboard.empty");
-    this.scroller = el("div", "rfp-score-scroller", this.list, this.more, this.empty);
+    const box = el("div", "rfp-score-scroller", this.list, this.more, this.empty);
+    this.scroller = scrollBox(player.speaker, box, "scoreboard.none");
     section.append(this.scroller);
     this.rows = [];
     const over = (event) => {
@@ -24,6 +25,13 @@ export class ScoreboardView {
       player.hover(row ? Number(row.dataset.slot) : -1);
     };
     this.list.addEventListener("pointerover", over);
+    this.marks = new Map(); // slot to "force" or "forbid", for a fork at the iteration `markedOf`
+    this.markedOf = null;
+    this.hint = el("p", "rfp-caption rfp-fork-hint");
+    if (player.options.canFork) {
+      section.append(player.speaker.bind(this.hint, "fork.hint"));
+      this.list.addEventListener("click", (event) => this.mark(event.target.closest?.(".rfp-mark")));
+    }
     this.list.addEventListener("pointerleave", () => player.hover(-1));
   }
 
@@ -73,6 +81,25 @@ export class ScoreboardView {
     return this.order;
   }
 
+  /** Force, forbid, or neither: each click goes on to the next. */
+  mark(button) {
+    const record = this.player.trace.plannedAt(this.player.cursor);
+    if (!button || !record) return;
+    if (this.markedOf !== record) this.marks.clear();
+    this.markedOf = record;
+    const slot = Number(button.closest(".rfp-score").dataset.slot);
+    const next = { undefined: "force", force: "forbid", forbid: undefined }[this.marks.get(slot)];
+    if (next) this.marks.set(slot, next);
+    else this.marks.delete(slot);
+    this.player.changed();
+  }
+
+  /** The slots of an iteration with this mark. */
+  marked(record, mark) {
+    if (this.markedOf !== record) return [];
+    return [...this.marks].filter(([, own]) => own === mark).map(([slot]) => slot);
+  }
+
   /** Slots of the block that were no candidates any more. */
   decided(record) {
     const { trace, frame } = this.player;
@@ -90,7 +117,10 @@ export class ScoreboardView {
       name: el("span", "rfp-score-name"), bar: el("i", "rfp-score-bar"),
       value: el("span", "rfp-score-value"), margin: el("span", "rfp-score-margin"), outcome: el("span", "rfp-score-outcome"),
     };
-    row.node = el("li", "rfp-score", row.name, el("span", "rfp-score-track", row.bar), row.value, row.margin, row.outcome);
+    row.mark = el("button", "rfp-mark");
+    row.mark.type = "button";
+    row.mark.hidden = !this.player.options.canFork;
+    row.node = el("li", "rfp-score", row.name, el("span", "rfp-score-track", row.bar), row.value, row.margin, row.outcome, row.mark);
     this.rows.push(row);
     this.list.append(row.node);
   }
@@ -108,6 +138,12 @@ export class ScoreboardView {
     const { key, values } = this.outcome(slot, record);
     setText(row.outcome, speaker.text(`outcome.${key}`, values));
     setAttribute(row.node, "data-outcome", key);
+    if (row.mark.hidden) return;
+    const mark = (this.markedOf === record && this.marks.get(slot.slot)) || "free";
+    row.mark.disabled = Boolean(slot.decided);
+    setText(row.mark, slot.decided ? "" : speaker.text(`mark.${mark}`));
+    setAttribute(row.mark, "data-mark", mark);
+    setAttribute(row.mark, "aria-label", `${speaker.text("slot", { s: slot.slot })}: ${speaker.text(`mark.${mark}`)}`);
   }
 
   /** How far the confidence is from the threshold. */
@@ -124,6 +160,7 @@ export class ScoreboardView {
       const before = place >= 0 && trace.iterations[place].number < record.number;
       return before ? { key: "before", values: { i: trace.iterations[place].number + 1 } } : { key: "dropped" };
     }
+    if (slot.reason === "forbidden_by_user") return { key: "forbidden" };
     if (!slot.chosen) {
       if (frame.slot[slot.slot] === SLOT.DROPPED) return { key: "dropped" };
       return { key: slot.reason === "not_among_best" ? "lower" : "below" };
@@ -132,6 +169,7 @@ export class ScoreboardView {
     const find = (at) => seen(at) && trace.events[at].slots.find((entry) => entry.slot === slot.slot);
     if (find(record.commit)) return { key: "committed" };
     const verified = find(record.verify);
+    if (!verified && slot.reason === "forced_by_user") return { key: "forced" };
     if (!verified) return { key: slot.reason === "best_of_none" ? "best" : "chosen" };
     if (verified.outcome === "returned") {
       return { key: verified.accepted_run < trace.slotSize ? "returned" : "behind" };

@@ -104,6 +104,13 @@ export function panel(speaker, name, titleKey) {
   return { section, title, aside };
 }
 
+/** A box that may scroll: named, and a stop of the Tab key, since not every browser makes it one. */
+export function scrollBox(speaker, node, key) {
+  node.tabIndex = 0;
+  node.setAttribute("role", "group");
+  return speaker.bind(node, key, "aria-label");
+}
+
 /** A few ways to see the same thing, one of them on: toggle buttons in a group. */
 export function choice(speaker, name, options, onChange) {
   const group = el("span", "rfp-choice");

@@ -200,7 +200,12 @@ export class StageView {
       decoder: speaker.text(`decoder.${run.decoder ?? "refusion"}`), model: clip(String(run.model.name), 40),
       slots: run.slot_count, size: settings.slot_size, blocks: settings.serial_blocks,
       slot: formatProbability(settings.slot_threshold), token: formatProbability(settings.token_threshold),
-    }));
+    }) + this.parentText(run));
+  }
+
+  parentText({ parent }) {
+    if (!parent) return "";
+    return ` · ${this.player.speaker.text("facts.parent", { id: parent.run_id, i: parent.iteration + 1 })}`;
   }
 
   togglePrompt() {
@@ -212,6 +217,7 @@ export class StageView {
     const open = this.prompt.classList.contains("is-open");
     setText(this.promptMore, this.player.speaker.text(open ? "prompt.less" : "prompt.more"));
     setAttribute(this.promptMore, "aria-expanded", String(open));
+    this.promptText.tabIndex = open ? 0 : -1; // open, a long prompt scrolls
   }
 
   /**

@@ -18,6 +18,9 @@ export const TEXTS = {
     "dependency.caption":
       "Iteration {i}: attention mass in the plan forward (mean over layers and heads), row on column. " +
       "Amber: chosen. Darkest: {p}.",
+    "dependency.revealed":
+      "Iteration {i}: how far the first token of the row's slot changes when the column's draft is revealed " +
+      "(Jensen–Shannon divergence, 0 to 0.69). Amber: chosen; among them {violated}. Darkest: {p}.",
     "dependency.head": "prompt",
     "dependency.cell": "slot {row} on slot {column}: {p}",
     "dependency.prompt": "slot {row} on the prompt: {p}",
@@ -114,6 +117,10 @@ export const TEXTS = {
     "button.followTitle": "Stay at the newest event",
     "button.forwardBack": "Back one forward", "button.forwardForward": "Ahead one forward", "button.loop": "Loop",
     "button.link": "Copy a link to this iteration", "button.copied": "Link copied", "button.help": "Keys",
+    "fork.hint": "Mark slots to force or forbid, then fork here: the run goes on from this iteration with the settings above.",
+    "mark.free": "free", "mark.force": "force", "mark.forbid": "forbid",
+    "outcome.forced": "forced by user", "outcome.forbidden": "forbidden",
+    "facts.parent": "forked from {id} at iteration {i}",
     "drop": "Drop a trace to play it",
     "export": "Export", "export.html": "Page (.html)", "export.trace": "Trace (.jsonl)",
     "export.png": "Picture of this moment (.png)", "export.gif": "Animation (.gif)",
@@ -168,6 +175,8 @@ export const TEXTS = {
     "say.plan.best":
       "The [plan] puts no [slot] above {threshold}. Slot {slot} has the highest [confidence], {p}, and is " +
       "[chosen] alone.",
+    "say.plan.user":
+      "You forced or forbade slots in this [plan]; {n} of {m} remaining [slot|slots] {n?is:are} [chosen]: {list}.",
     "say.plan.mask": "At {n} {n?place:places} the model proposed the mask; the best other token was taken.",
     "say.verify.whole":
       "[verify|Read left to right], all {tokens} [draft|drafted] tokens pass: {slots} {n?is:are} accepted whole.",
@@ -205,6 +214,9 @@ export const TEXTS = {
     "say.dependency":
       "In the plan forward, slot {row} puts {p} of its attention on slot {column}, the most from one slot on " +
       "another; on the prompt it puts {prompt}.",
+    "say.dependency.revealed":
+      "Revealing the draft of slot {column} changes the first token of slot {row} most: divergence {p}. Between the " +
+      "slots chosen together it adds up to {violated}.",
     "say.dependency.prompt": "In the plan forward, slot {row} puts {prompt} of its attention on the prompt.",
     "say.end.eos": "Finished at [eos] after {i} {i?iteration:iterations}.",
     "say.end.length": "Finished: no slot remains after {i} {i?iteration:iterations}.",
@@ -265,6 +277,8 @@ export const TEXTS = {
     "dependency.none": "本次迭代没有记录依赖。",
     "dependency.caption":
       "第 {i} 次迭代：规划前向中的注意力质量（对层和头取平均），行对列。橙框：选中的槽。最深色：{p}。",
+    "dependency.revealed":
+      "第 {i} 次迭代：揭示列槽的草稿后，行槽首个 token 分布的变化（JS 散度，0 到 0.69）。琥珀色：选中；选中的槽之间合计 {violated}。最深：{p}。",
     "dependency.head": "提示词",
     "dependency.cell": "槽 {row} 对槽 {column}：{p}",
     "dependency.prompt": "槽 {row} 对提示词：{p}",
@@ -353,6 +367,10 @@ export const TEXTS = {
     "button.followTitle": "停在最新的事件上",
     "button.forwardBack": "后退一次前向", "button.forwardForward": "前进一次前向", "button.loop": "循环",
     "button.link": "复制指向本次迭代的链接", "button.copied": "链接已复制", "button.help": "按键",
+    "fork.hint": "标记要强制或禁止的槽，再从此处分叉：按上方设置从本次迭代继续。",
+    "mark.free": "自由", "mark.force": "强制", "mark.forbid": "禁止",
+    "outcome.forced": "用户强制", "outcome.forbidden": "用户禁止",
+    "facts.parent": "分叉自 {id}，第 {i} 次迭代",
     "drop": "放下轨迹文件即可播放",
     "export": "导出", "export.html": "网页 (.html)", "export.trace": "轨迹 (.jsonl)",
     "export.png": "此刻的图片 (.png)", "export.gif": "动画 (.gif)",
@@ -399,6 +417,7 @@ export const TEXTS = {
     "say.plan.count": "{m} 个掩码 token 中[chosen|选中]置信度最高的 {n} 个：{list}。",
     "say.plan.best":
       "[plan|规划]后没有[slot|槽]高于 {threshold}；槽 {slot} 的[confidence|置信度]最高，为 {p}，单独[chosen|选中]。",
+    "say.plan.user": "此次[plan|规划]中你强制或禁止了一些[slot|槽]；{m} 个剩余槽中[chosen|选中] {n} 个：{list}。",
     "say.plan.mask": "有 {n} 处模型提出的是掩码本身，已改取其余中最优的 token。",
     "say.verify.whole": "[verify|从左到右读]，{tokens} 个[draft|草稿] token 全部通过：{slots} 整槽接受。",
     "say.verify.break": "[verify|从左到右读]，槽 {slot} 的[draft|草稿]断在 {token}（{test}）。",
@@ -425,6 +444,8 @@ export const TEXTS = {
       "[cache|缓存]现有 {length} 个条目。本次迭代复用 {reused}，计算 {computed}，保留 {kept}，丢弃 {discarded}。",
     "say.dependency":
       "规划前向中，槽 {row} 把 {p} 的注意力放在槽 {column} 上，是槽对其他槽中最高的；对提示词为 {prompt}。",
+    "say.dependency.revealed":
+      "揭示槽 {column} 的草稿对槽 {row} 首个 token 的影响最大：散度 {p}。同时选中的槽之间合计为 {violated}。",
     "say.dependency.prompt": "规划前向中，槽 {row} 把 {prompt} 的注意力放在提示词上。",
     "say.end.eos": "经过 {i} 次迭代，在 [eos] 处结束。",
     "say.end.length": "经过 {i} 次迭代，所有槽均已解码，结束。",

@@ -1,6 +1,6 @@
 import { Surface, el, labelStep, phaseColour, readable, setText, stripes } from "./drawing.js";
 import { formatProbability } from "./format.js";
-import { choice, legend, panel } from "./speaker.js";
+import { choice, legend, panel, scrollBox } from "./speaker.js";
 
 const TIMELINE = { maxHeight: 300, scrollHeight: 420, axis: 18, minColumn: 3, maxColumn: 240 };
 
@@ -22,7 +22,7 @@ export class TimelineView {
     this.cursor = el("div", "rfp-cursor");
     this.row = el("div", "rfp-row-mark");
     this.box = el("div", "rfp-canvas-box", this.surface.canvas, this.ahead, this.row, this.cursor);
-    this.scroller = el("div", "rfp-canvas-scroller", this.box);
+    this.scroller = scrollBox(player.speaker, el("div", "rfp-canvas-scroller", this.box), "timeline");
     this.readout = el("p", "rfp-readout");
     this.legend = legend(player.speaker, "", [
       ["masked-slot", "legend.masked"],

@@ -1,0 +1,100 @@
+"""Revealed dependency against one plain forward per reveal, and on models that depend in a known way."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from refusion_core import DecodeConfig, RecordConfig, decode, dependency, load_checkpoint
+from refusion_core.decoder import SlotDecoder
+from refusion_core.events import Dependency, Plan
+from tests.fakes import FACTS, GOLDEN, MASK, RuleModel
+
+REVEALED = RecordConfig(dependency="revealed")
+PROMPT = [9, 8, 7]
+
+
+def of(events, kind):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_revealed_equals_one_forward_per_reveal(monkeypatch):
+    """The cache is rebuilt and every reveal fed alone, with float64 distributions."""
+    monkeypatch.setattr(dependency, "REVEAL_TOKENS", 40)  # several batches
+    checkpoint = load_checkpoint(GOLDEN / "models" / "untied", device="cpu")
+    size, prompt = 4, [5, 6, 7, 8, 9]
+    config = DecodeConfig(gen_length=20, slot_size=size, serial_blocks=1)
+    events = list(decode(checkpoint, prompt_ids=prompt, config=config, record=REVEALED))
+    plan, found = of(events, Plan)[0], of(events, Dependency)[0]
+    assert found.rows == found.columns == tuple(slot.slot for slot in plan.slots) == tuple(range(5))
+    model, mask = checkpoint.model, checkpoint.facts.mask_id
+
+    def starts(order, known):
+        """First-token distribution of every masked slot, the slots fed in this order behind the prompt."""
+        ids, positions = list(prompt), list(range(len(prompt)))
+        for slot in order:
+            ids += plan.slots[slot].tokens if slot == known else [mask] * size
+            positions += range(len(prompt) + slot * size, len(prompt) + (slot + 1) * size)
+        hidden = model.hidden(torch.tensor([ids]), torch.tensor([positions]))[0]
+        places = {slot: len(prompt) + size * place for place, slot in enumerate(order)}
+        return {
+            slot: model.logits(hidden[place]).double().softmax(-1) for slot, place in places.items()
+        }
+
+    before = starts(range(5), None)
+    for i in range(5):
+        after = starts([i, *(j for j in range(5) if j != i)], i)
+        for j in range(5):
+            middle = (before[j] + after[j]) / 2
+            halves = [(p * (p.log() - middle.log())).nansum() / 2 for p in (before[j], after[j])]
+            expected = 0.0 if i == j else float(sum(halves))
+            assert found.matrix[j][i] == pytest.approx(expected, abs=1e-5)
+    chosen = plan.chosen_slots
+    inside = sum(found.matrix[j][i] for j in chosen for i in chosen)
+    assert found.violated == pytest.approx(inside, abs=1e-5)
+
+
+def run_on_rule(rule, **settings):
+    config = DecodeConfig(**{"gen_length": 12, "slot_size": 4, "serial_blocks": 1} | settings)
+    model = RuleModel(rule)
+    decoder = SlotDecoder(model, FACTS, prompt_ids=PROMPT, config=config, record=REVEALED)
+    return list(decoder.run())
+
+
+def test_a_slot_that_reads_another_depends_on_it_and_on_no_third():
+    """Slot 2 is sure of its first token once it sees slot 0 decoded; nothing else depends."""
+
+    def rule(token, position, seen):
+        if token != MASK:
+            return {3: 0.95}
+        sees = any(place == 3 and known != MASK for place, known in seen)
+        return {4: 0.99} if position == 11 and sees else {4: 0.5}
+
+    matrix = of(run_on_rule(rule), Dependency)[0].matrix
+    assert matrix[2][0] > 0.1
+    others = [matrix[j][i] for j in range(3) for i in range(3) if (j, i) != (2, 0)]
+    assert others == pytest.approx([0.0] * 8, abs=1e-6)
+
+
+def test_opposite_certainties_reach_the_upper_bound():
+    def rule(token, position, seen):
+        sees = any(place == 3 and known != MASK for place, known in seen)
+        return {4: 1 - 1e-9} if token != MASK or not sees else {5: 1 - 1e-9}
+
+    matrix = of(run_on_rule(rule, gen_length=8), Dependency)[0].matrix
+    assert matrix[1][0] == pytest.approx(math.log(2), abs=1e-4)
+
+
+def test_measuring_changes_nothing():
+    checkpoint = load_checkpoint(GOLDEN / "models" / "untied", device="cpu")
+    config = DecodeConfig(gen_length=24, slot_size=4, serial_blocks=2)
+    runs = [
+        list(decode(checkpoint, prompt_ids=[5, 6, 7], config=config, record=record))
+        for record in (REVEALED, RecordConfig(dependency=None))
+    ]
+    ends = [run[-1] for run in runs]
+    assert ends[0].output_ids == ends[1].output_ids
+    assert ends[0].stats.forwards == ends[1].stats.forwards
+    assert ends[0].stats.tokens_computed == ends[1].stats.tokens_computed
