@@ -311,6 +311,8 @@ def theme() -> gr.Theme:
         body_background_fill="#f7f7f5",
         body_background_fill_dark="#141518",
         block_background_fill_dark="#1d1f23",
+        block_info_text_color="#5a616b",
+        block_info_text_color_dark="#a9adb3",
         input_background_fill="#ffffff",
         input_background_fill_dark="#1d1f23",
         input_border_width="1px",

@@ -1,12 +1,15 @@
 """What the player costs in headless Chromium: script per seek, memory, payload.
 
 ``python -m benchmarks.player [--json]``. The traces are runs of the real decoder on a model with drawn
-distributions, of as many response tokens and iterations (within 5 %) as their names say.
+distributions, of as many response tokens and iterations (within 5 %) as their names say. The shorter one has
+dependency matrices too: over 512 slots they alone would be tens of megabytes.
 
-ms_per_seek: milliseconds of script that a seek to a random event takes, its painted frame included
+ms_per_seek: milliseconds of script that a seek to a random event takes, the call and the frame it asks for;
+    the browser's own layout and painting behind them are not counted
 first_frame_ms: from a trace's text at hand to the first painted frame
 heap_mb: JavaScript heap after garbage collection with the trace loaded; the growths are those of a second
     play through all events over the first
+dom_growth: the same of the nodes that live in the page
 payload_kb: the trace and the player's script, as they are on disk
 """
 
@@ -32,6 +35,7 @@ from refusion_core.config import DecodeConfig, RecordConfig
 from refusion_core.decoder import SlotDecoder
 from refusion_core.events import Commit, Event, dump_event
 from refusion_core.export import page_of_text, player_script
+from refusion_core.trace import parse_trace
 from tests.browser.conftest import FLAGS, chromium_path
 from tests.fakes import FACTS, MASK, VOCAB, plain_texts
 
@@ -39,6 +43,7 @@ _SIZES = {"512x60": (512, 60), "4096x400": (4096, 400)}
 _BLOCK_SLOTS = 64
 _SLOT_SIZE = 8
 _SEEKS = 200
+_MATRIX_SLOTS = 64  # runs of more slots are recorded without dependency
 
 # Counts the script of a seek: the call, and the frames that it asks for.
 _CLOCK = """
@@ -84,10 +89,12 @@ class DrawnModel:
     def feed(self, ids, positions, cache, groups=None, watcher=None) -> Tensor:
         """Logits [T, V] in place of hidden states."""
         count, seed = len(ids), cache.length
-        entries = torch.zeros(1, count, 1)
-        cache.append(0, entries, entries)
-        cache.advance(torch.tensor(groups or [0] * count))
         places = torch.tensor(positions)
+        entries = (places * 31 % 17 / 4).view(1, count, 1)
+        keys, _ = cache.append(0, entries, entries)
+        cache.advance(torch.tensor(groups or [0] * count))
+        if watcher is not None:
+            watcher.see(entries, keys, None)
         masks = torch.tensor(ids) == MASK
         sure = torch.rand(count, generator=torch.Generator().manual_seed(seed))
         breaks = (places * 7919 + seed) % 101 < 3
@@ -108,7 +115,9 @@ def synthetic_trace(length: int, iterations: int) -> str:
         events = list(_decode(length, threshold))
         found = sum(isinstance(event, Commit) for event in events)
         if abs(found - iterations) <= 0.05 * iterations:
-            return "".join(dump_event(event) + "\n" for event in events)
+            text = "".join(dump_event(event) + "\n" for event in events)
+            parse_trace(text)
+            return text
         low, high = (threshold, high) if found < iterations else (low, threshold)
     raise RuntimeError(f"no threshold gives {iterations} iterations; the last gave {found}")
 
@@ -126,7 +135,7 @@ def _decode(length: int, slot_threshold: float) -> Iterator[Event]:
             slot_threshold=slot_threshold,
             token_threshold=0.5,
         ),
-        record=RecordConfig(dependency=None),
+        record=RecordConfig(dependency="attention" if slots <= _MATRIX_SLOTS else None),
         describe=plain_texts,
     ).run()
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .cache import KVCache
 
-REVEAL_TOKENS = 1024  # fed at once: bounds the attention mask and the room that the cache needs
+REVEAL_TOKENS = 512  # fed at once: bounds the attention mask and the room that the cache needs
 _ROWS_AT_ONCE = 64  # bounds the float32 distributions of a large vocabulary
 
 

@@ -564,7 +564,7 @@ def test_buttons_and_scrub_bar_move_the_cursor(player, broken_second):
     assert player.data("cursor") == str(index_of(events, Plan, iteration=1))
     player.page.get_by_role("button", name="Back one iteration").click()
     assert player.data("cursor") == str(index_of(events, Plan))
-    scrub = player.page.get_by_role("slider")
+    scrub = player.page.get_by_role("slider", name="Position in the run")
     box = scrub.bounding_box()
     scrub.click(position={"x": box["width"] - 2, "y": box["height"] / 2})
     assert player.data("cursor") == str(len(events) - 1)

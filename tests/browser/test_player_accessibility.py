@@ -20,9 +20,10 @@ NOT_OURS = ["landmark-one-main", "page-has-heading-one", "region"]
 ON_GRADIENTS = """
 () => {
   const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
-  const light = (rgb) => [0.2126, 0.7152, 0.0722].reduce((sum, share, n) => sum + share * linear(rgb[n] / 255), 0);
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
   const colours = (css) => [...css.matchAll(/rgb\\((\\d+), (\\d+), (\\d+)\\)/g)].map((found) => found.slice(1));
-  return [...document.querySelectorAll(".rfp-card :is(.rfp-cell:not(.is-masked), .rfp-slot-number)")].flatMap((node) => {
+  const texts = document.querySelectorAll(".rfp-card :is(.rfp-cell:not(.is-masked), .rfp-slot-number)");
+  return [...texts].flatMap((node) => {
     const ground = getComputedStyle(node.closest(".rfp-card")).backgroundImage;
     const [ink] = colours(getComputedStyle(node).color).map(light);
     return colours(ground).map(light).map((other) => ({
@@ -89,7 +90,7 @@ def runs() -> dict[str, list]:
             gen_length=128,
             slot_threshold=0.9,
             plan={4 * slot: 0.5 + slot / 80 for slot in range(32)},
-            given={offset: 0.1 for offset in range(1, 128, 5)},
+            given={offset: 0.1 for offset in range(128)},
             prompt_text="Sum the squares of every value. " * 120,
         ),
         "golden": golden_run("096"),

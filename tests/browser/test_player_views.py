@@ -298,6 +298,35 @@ def new_player(browser, tmp_path):
     assert page.problems == []
 
 
+# What if
+
+
+def test_another_threshold_shows_what_the_iteration_would_have_chosen(player):
+    events = scripted_run(plan={0: 0.9, 4: 0.8, 8: 0.7, 12: 0.2}, given={5: 0.12})
+    player.load(jsonl(events))
+    player.seek(index_of(events, Verify))
+
+    def told():
+        player.settle()
+        return player.text(".rfp-whatif-text")
+
+    assert "chooses slot 0 (0.90), slot 1 (0.80) and slot 2 (0.70)" in told()
+    assert (
+        "stops in slot 1" in told()
+        and "0.12 ≤ 0.30" in told()
+        and "1 whole slot accepted" in told()
+    )
+    slot, token = player.page.locator(".rfp-whatif input").all()
+    slot.fill("0.85")
+    assert "would choose slot 0 (0.90)." in told() and "1 whole slot accepted" in told()
+    assert "in 2 of 3" in player.text(".rfp-whatif > .rfp-caption")
+    player.page.get_by_role("button", name="as recorded").click()
+    token.fill("0.1")
+    assert "All drafts pass: 3 whole slots accepted." in told()
+    slot.fill("0.1")
+    assert "How slot 3 would be judged was not recorded" in told()
+
+
 # Import
 
 

@@ -11,8 +11,9 @@ import torch
 
 from refusion_core import read_trace
 from refusion_core.config import AutoregressiveConfig, MaskedDiffusionConfig
-from refusion_core.events import Commit, Forward
+from refusion_core.events import Commit, Forward, Plan, Verify
 from refusion_core.model import visibility
+from refusion_core.selection import accepted_prefix, accepted_run, choose_slots
 from refusion_core.trace import fold_statistics
 from tests.browser.player_page import baseline_run, golden_run, jsonl, scripted_run
 
@@ -104,6 +105,40 @@ def test_the_buffer_holds_what_the_forwards_read_and_computed(name, text, tmp_pa
             pieces = [piece for piece in buffer["now"] if piece["kind"] != "prompt"]
             assert [piece["slot"] for piece in pieces] == committed
             assert {piece["kind"] for piece in pieces} == {"committed"}
+
+
+@pytest.mark.parametrize("name", ["golden", "infill", "blocks", EXAMPLES[0].name])
+def test_other_thresholds_choose_and_accept_as_the_decoder_would(name, tmp_path):
+    """Against the decoder's own pure functions, at the recorded thresholds and at others."""
+    path = tmp_path / "x.trace.jsonl"
+    path.write_text(runs()[name], encoding="utf-8")
+    trace = read_trace(path)
+    settings = trace.started.settings
+    code = """
+        import { chosenAt, verifiedAt } from "SOURCE/whatif.js";
+        const { slot_threshold: slot, token_threshold: token } = trace.run.settings;
+        const grid = [slot, 0, 0.3, 0.5, 0.8, 0.95, 1];
+        const tokens = [token, 0, 0.2, 0.5, 0.9, 1];
+        console.log(JSON.stringify(trace.iterations.map(({ plan, verify }) => ({
+          chosen: grid.map((t) => chosenAt(trace.events[plan], t)),
+          whole: tokens.map((t) => verifiedAt(trace.events[verify], trace.events[plan].chosen_slots, t).whole),
+          other: verifiedAt(trace.events[verify], [-1], 0.5),
+        }))));
+    """
+    plans = [event for event in trace if isinstance(event, Plan)]
+    verifies = [event for event in trace if isinstance(event, Verify)]
+    for plan, verify, found in zip(plans, verifies, node(code, path.read_text()), strict=True):
+        confidences = [slot.confidence for slot in plan.slots]
+        assert tuple(found["chosen"][0]) == plan.chosen_slots
+        for threshold, chosen in zip((0, 0.3, 0.5, 0.8, 0.95, 1), found["chosen"][1:], strict=True):
+            choices = choose_slots(confidences, threshold)
+            slots = [s.slot for s, choice in zip(plan.slots, choices, strict=True) if choice.chosen]
+            assert chosen == slots
+        grid = (settings.token_threshold, 0, 0.2, 0.5, 0.9, 1)
+        for threshold, whole in zip(grid, found["whole"], strict=True):
+            wanted = [accepted_run(slot.probabilities, threshold) for slot in verify.slots]
+            assert whole == accepted_prefix(wanted, settings.slot_size) // settings.slot_size
+        assert found["other"]["unknown"] == -1 and found["other"]["whole"] == 0
 
 
 SEEN = """

@@ -82,8 +82,8 @@ function still(node) {
 
 /** A PNG of everything that is shown. @returns {Promise<Blob>} */
 export async function png(player) {
-  const { stage, narration, orders, timeline, scoreboard, dependency, ledger } = player;
-  const columns = [[stage, orders, timeline, ledger], [narration, scoreboard, dependency]];
+  const { stage, narration, orders, timeline, scoreboard, whatif, dependency, ledger } = player;
+  const columns = [[stage, orders, timeline, ledger], [narration, scoreboard, whatif, dependency]];
   const parts = columns.map((views) => {
     const column = el("div", "rfp-column");
     column.append(...views.map((view) => still(view.section)));

@@ -20,6 +20,7 @@ import { statisticsAt } from "./statistics.js";
 import { TimelineView } from "./timeline.js";
 import { Trace } from "./trace.js";
 import { Transport } from "./transport.js";
+import { WhatIfView } from "./whatif-view.js";
 
 /** Everything together: holds the trace and the cursor, and paints at most once per animation frame. */
 export class Player {
@@ -55,6 +56,7 @@ export class Player {
     this.ledger = new LedgerView(this);
     this.narration = new NarrationView(this);
     this.scoreboard = new ScoreboardView(this);
+    this.whatif = new WhatIfView(this);
     this.dependency = new DependencyView(this);
     this.inspector = new Inspector(this);
     this.help = new Help(this);
@@ -62,7 +64,8 @@ export class Player {
     this.transport.side.append(this.exports.node);
     this.stage.section.append(this.transport.node, this.stage.legend, this.stage.answerBox);
     // Canvases first: text on a canvas makes the browser resolve the styles that the others are about to change.
-    this.views = [this.orders, this.dependency, this.timeline, this.ledger, this.stage, this.scoreboard, this.narration];
+    this.views = [this.orders, this.dependency, this.timeline, this.ledger, this.stage, this.scoreboard, this.whatif,
+      this.narration];
     this.notice = el("div", "rfp-notice");
     this.notice.setAttribute("role", "alert");
     this.notice.hidden = true;
@@ -70,7 +73,7 @@ export class Player {
     this.probe.setAttribute("aria-hidden", "true");
     const column = (...views) => el("div", "rfp-column", ...views.map((view) => view.section));
     const left = column(this.stage, this.orders, this.timeline, this.ledger);
-    const right = column(this.narration, this.scoreboard, this.dependency);
+    const right = column(this.narration, this.scoreboard, this.whatif, this.dependency);
     this.layout = el("div", "rfp-layout", left, right);
     this.drop = el("div", "rfp-drop", speaker.bind(el("span", ""), "drop"));
     this.drop.hidden = true;
