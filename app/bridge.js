@@ -160,14 +160,14 @@
     }
   }
 
-  /** Play a recorded example. Answers its prompt and the settings of these names. */
-  async function example(name, names = []) {
+  /** Play a recorded example. Answers its prompt and its settings, in the order of these defaults. */
+  async function example(name, defaults = {}) {
     if (!name) return null;
     const { text, error } = await server.example(name);
     if (error) throw new Error(error);
     show(text, name, { example: name });
     const { prompt_text: prompt, settings } = JSON.parse(text.slice(0, text.indexOf("\n")));
-    return [prompt, ...names.map((setting) => settings[setting])];
+    return [prompt, ...Object.entries(defaults).map(([setting, value]) => settings[setting] ?? value)];
   }
 
   function mount(element, serverFunctions) {

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import gradio as gr
 
-_TEXTS = {
+POLICY_TEXTS = {
+    "threshold": ("threshold (paper)", "阈值（论文）"),
+    "best_k": ("best k", "最优 k 个"),
+    "mean_probability": ("mean probability", "平均概率"),
+    "mean_entropy": ("mean entropy", "平均熵"),
+    "margin": ("margin", "间隔"),
+    "left_to_right": ("left to right", "从左到右"),
+    "random_slots": ("random", "随机"),
+    "dependency_aware": ("dependency-aware", "考虑依赖"),
+}
+_TEXTS = POLICY_TEXTS | {
     "subtitle": (
         "see a language model write many parts of an answer at once",
         "看语言模型如何同时写出回答的多个部分",
@@ -43,6 +53,18 @@ _TEXTS = {
     ),
     "attention": ("attention", "注意力"),
     "revealed": ("revealed", "揭示"),
+    "policy": ("Policy", "选择策略"),
+    "policy_info": ("How slots are chosen", "如何选择槽"),
+    "policy_count": ("Slots per iteration", "每次迭代的槽数"),
+    "policy_count_info": (
+        "For best k, left to right, random",
+        "用于最优 k 个、从左到右、随机",
+    ),
+    "dependency_limit": ("Dependency limit", "依赖上限"),
+    "dependency_limit_info": (
+        "For dependency-aware; 0 to 0.69",
+        "用于考虑依赖；0 到 0.69",
+    ),
     "fork": ("Fork here", "从此处分叉"),
     "open": ("Open trace", "打开轨迹"),
 }

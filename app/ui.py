@@ -22,8 +22,9 @@ from refusion_core import (
 )  # noqa: E402
 from refusion_core.events import Event  # noqa: E402
 from refusion_core.fork import SAME_SLOTS  # noqa: E402
+from refusion_core.selection import known_policies  # noqa: E402
 
-from .i18n import translations  # noqa: E402
+from .i18n import POLICY_TEXTS, translations  # noqa: E402
 from .player import (  # noqa: E402
     check_trace,
     example_text,
@@ -251,7 +252,7 @@ def build(model: Model) -> gr.Blocks:
             [recorded, prompt, *settings],
             [recorded, prompt, *settings],
             js="async (name, ...now) => "
-            f"['', ...(await window.refusion.example(name, {json.dumps(SETTINGS)}) ?? now)]",
+            f"['', ...(await window.refusion.example(name, {json.dumps(defaults.to_dict())}) ?? now)]",
             api_visibility="private",
         )
     return page
@@ -281,6 +282,20 @@ def _settings_row(t: Callable[[str], Any], defaults: DecodeConfig) -> list[gr.co
             defaults.temperature, label=t("temperature"), info=t("temperature_info"), step=0.1
         )
         seed = number("seed")
+    with gr.Row():
+        policy = gr.Dropdown(
+            [(t(name), name) if name in POLICY_TEXTS else name for name in known_policies()],
+            value=defaults.policy,
+            label=t("policy"),
+            info=t("policy_info"),
+        )
+        policy_count = number("policy_count", info="policy_count_info")
+        dependency_limit = gr.Number(
+            defaults.dependency_limit,
+            label=t("dependency_limit"),
+            info=t("dependency_limit_info"),
+            step=0.001,
+        )
     return [
         gen_length,
         slot_size,
@@ -289,6 +304,9 @@ def _settings_row(t: Callable[[str], Any], defaults: DecodeConfig) -> list[gr.co
         token_threshold,
         temperature,
         seed,
+        policy,
+        policy_count,
+        dependency_limit,
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .errors import CheckpointError, ConfigError
+from .selection import POLICIES, known_policies
 
 
 def _require_int(field: str, value: Any, minimum: int) -> None:
@@ -40,7 +41,10 @@ class DecodeConfig:
     slot_threshold: a slot is chosen when its confidence is strictly above (0 to 1)
     token_threshold: a drafted token passes when its probability is strictly above (0 to 1)
     temperature: Gumbel noise on the plan's drafts; 0 is greedy
-    seed: of that noise
+    seed: of that noise, and of policies that draw
+    policy: how slots are chosen, by name (see ``selection.POLICIES``); the paper's is "threshold"
+    policy_count: how many slots the policies choose that choose a number
+    dependency_limit: most revealed dependency (0 to ln 2) that "dependency_aware" lets two chosen slots have
 
     The defaults suit the bundled model. Raises ConfigError on an impossible setting.
     """
@@ -52,8 +56,17 @@ class DecodeConfig:
     token_threshold: float = 0.4
     temperature: float = 0.0
     seed: int = 0
+    policy: str = "threshold"
+    policy_count: int = 1
+    dependency_limit: float = 0.01
 
     def __post_init__(self) -> None:
+        _require_int("policy_count", self.policy_count, 1)
+        _require_number("dependency_limit", self.dependency_limit, 0, math.log(2))
+        if self.policy not in POLICIES and self.policy not in known_policies():
+            raise ConfigError(
+                "policy", self.policy, "is unknown", f"give one of {', '.join(known_policies())}"
+            )
         _require_int("gen_length", self.gen_length, 1)
         _require_int("slot_size", self.slot_size, 1)
         _require_int("serial_blocks", self.serial_blocks, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import torch
@@ -32,7 +33,7 @@ from .events import (
     Verify,
 )
 from .fork import Fork
-from .readout import Proposal, token_probabilities
+from .readout import Proposal, spread, token_probabilities
 from .run import Emits, Run
 
 
@@ -51,6 +52,11 @@ class Draft:
     @property
     def confidence(self) -> float:
         return self.proposals[0].probability
+
+    @property
+    def judged_by(self) -> float:
+        """The policy's score, or the confidence."""
+        return self.confidence if self.choice.score is None else self.choice.score
 
 
 @dataclass
@@ -107,7 +113,11 @@ class SlotDecoder(Run):
             )
 
     def _settings(self) -> Settings:
-        return Settings(**self.config.to_dict())
+        settings = self.config.to_dict()
+        if self.config.policy == "threshold":  # what others go by says nothing then
+            for name in ("policy", "policy_count", "dependency_limit"):
+                del settings[name]
+        return Settings(**settings)
 
     def _decode(self) -> Generator[Event, None, bool]:
         per_block = self.config.slots_per_block
@@ -205,22 +215,18 @@ class SlotDecoder(Run):
         return drafts
 
     def _drafts(self, remaining: list[int], masks: Tensor) -> list[Draft]:
-        """Drafts with their choices. Only first tokens decide, so unwatched runs read no more than those
-        and the tokens of the chosen slots."""
+        """Drafts with their choices. To the paper's policy only first tokens matter, so its unwatched runs read
+        no more than those and the tokens of the chosen slots."""
         noise = {"temperature": self.config.temperature, "seed": self.config.seed}
         starts = [self._span(slot)[0] for slot in remaining]
         first = self._propose(masks[:, 0], starts, **noise)
         drafts = [Draft(slot, [p]) for slot, p in zip(remaining, first, strict=True)]
-        confidences = [draft.confidence for draft in drafts]
-        choices = selection.choose_slots(confidences, self.config.slot_threshold)
-        fork = self.fork
-        if fork is not None and self._recorder.place["iteration"] == fork.iteration:
-            force, forbid = (list(map(remaining.index, s)) for s in (fork.force, fork.forbid))
-            if force or forbid:
-                choices = selection.overrule(choices, force, forbid)
-        for draft, choice in zip(drafts, choices, strict=True):
-            draft.choice = choice
-        needed = [i for i, draft in enumerate(drafts) if self.record or draft.choice.chosen]
+        if self.config.policy == "threshold":
+            confidences = [draft.confidence for draft in drafts]
+            self._decide(drafts, selection.choose_slots(confidences, self.config.slot_threshold))
+            needed = [i for i, draft in enumerate(drafts) if self.record or draft.choice.chosen]
+        else:
+            needed = list(range(len(drafts)))
         rest = self._propose(
             masks[needed, 1:].flatten(0, 1),
             [p for i in needed for p in self._span(remaining[i])[1:]],
@@ -229,7 +235,42 @@ class SlotDecoder(Run):
         per_slot = self.config.slot_size - 1
         for place, i in enumerate(needed):
             drafts[i].proposals += rest[place * per_slot : (place + 1) * per_slot]
+        if self.config.policy != "threshold":
+            self._decide(drafts, self._ask_policy(drafts, masks))
         return drafts
+
+    def _ask_policy(self, drafts: list[Draft], masks: Tensor) -> list[selection.Choice]:
+        config, size = self.config, self.config.slot_size
+        spreads = spread(self.model, masks.flatten(0, 1))
+        candidates = [
+            selection.Candidate(
+                slot=draft.slot,
+                probabilities=[p.probability for p in draft.proposals],
+                entropies=[entropy for entropy, _ in spreads[i * size : (i + 1) * size]],
+                runner_up=spreads[i * size][1],
+            )
+            for i, draft in enumerate(drafts)
+        ]
+        number = self._recorder.place["iteration"]
+        limits = selection.Limits(
+            slot_threshold=config.slot_threshold,
+            count=config.policy_count,
+            dependency_limit=config.dependency_limit,
+            random=lambda: Random(f"{config.seed} {number}"),
+            dependency=lambda: self._revealed(drafts, masks[:, 0]).tolist(),
+        )
+        return selection.POLICIES[config.policy](candidates, limits)
+
+    def _decide(self, drafts: list[Draft], choices: list[selection.Choice]) -> None:
+        """Note the choices, with what a fork forces or forbids in its first iteration."""
+        fork = self.fork
+        if fork is not None and self._recorder.place["iteration"] == fork.iteration:
+            slots = [draft.slot for draft in drafts]
+            force, forbid = (list(map(slots.index, s)) for s in (fork.force, fork.forbid))
+            if force or forbid:
+                choices = selection.overrule(choices, force, forbid)
+        for draft, choice in zip(drafts, choices, strict=True):
+            draft.choice = choice
 
     def _emit_plan(self, drafts: list[Draft]) -> Emits:
         slots = []
@@ -239,7 +280,8 @@ class SlotDecoder(Run):
                 PlannedSlot(
                     slot=draft.slot,
                     confidence=draft.confidence,
-                    margin=round(draft.confidence - self.config.slot_threshold, 9),
+                    margin=round(draft.judged_by - self.config.slot_threshold, 9),
+                    score=draft.choice.score,
                     rank=draft.choice.rank,
                     chosen=draft.choice.chosen,
                     reason=draft.choice.reason,
@@ -585,14 +627,18 @@ class SlotDecoder(Run):
         return self.record is not None and self.record.dependency == "revealed"
 
     def _room_for_watching(self) -> int:
-        if not self._measures_reveals:
+        if not self._measures_reveals and self.config.policy == "threshold":
             return 0
         return reveal_capacity(self.config.slots_per_block, self.config.slot_size)
 
+    def _revealed(self, drafts: list[Draft], before: Tensor) -> Tensor:
+        """Revealed dependency [n, n] of the drafted slots, over the committed entries."""
+        spans = [(draft.tokens, self._span(draft.slot)) for draft in drafts]
+        return revealed(self.model, self._cache, spans, before, self.mask_id)
+
     def _emit_revealed(self, drafts: list[Draft], before: Tensor) -> Emits:
         """Revealed dependency of the remaining slots on one another, before [n, D]: their first masks."""
-        spans = [(draft.tokens, self._span(draft.slot)) for draft in drafts]
-        matrix = revealed(self.model, self._cache, spans, before, self.mask_id)
+        matrix = self._revealed(drafts, before)
         chosen = [place for place, draft in enumerate(drafts) if draft.choice.chosen]
         slots = tuple(draft.slot for draft in drafts)
         yield from self._recorder.emit(

@@ -62,7 +62,7 @@ class Settings:
     """The settings of the decode, as given (see the configs in ``refusion_core.config``).
 
     To the baselines a slot is a token: their ``slot_size`` is 1. What they have beyond the decoder's own
-    settings is in the last four.
+    settings is in the last four. A policy is told where it is not the paper's.
     """
 
     gen_length: Count
@@ -76,6 +76,9 @@ class Settings:
     tokens_per_step: Count | None = None
     confidence_threshold: Probability | None = None
     layout: Literal["clean_first", "reading_order"] | None = None
+    policy: str | None = None
+    policy_count: Count | None = None
+    dependency_limit: Finite | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +105,8 @@ class PlannedSlot:
     """A remaining slot in a plan. Probabilities come from the plan forward's mask positions.
 
     ``alternatives`` lists the best ids with their probability per token; tokens of slots that were not
-    chosen carry them for the first token only. ``margin`` is confidence minus slot threshold.
+    chosen carry them for the first token only. ``margin`` is confidence (or score) minus
+    slot threshold, ``score`` what the policy judged by where that is not the confidence.
     ``mask_offsets`` are the offsets in the slot where the model itself proposed the mask, and the best
     other token was taken.
     """
@@ -121,7 +125,11 @@ class PlannedSlot:
         "next",
         "forced_by_user",
         "forbidden_by_user",
+        "by_policy",
+        "not_by_policy",
+        "too_dependent",
     ]
+    score: Finite | None = None
     tokens: tuple[Count, ...]
     probabilities: tuple[Probability, ...]
     alternatives: tuple[Alternatives, ...] = ()

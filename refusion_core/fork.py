@@ -67,7 +67,8 @@ class Fork:
     def config(self) -> DecodeConfig:
         """The settings of the parent."""
         settings = self.trace.started.settings
-        return DecodeConfig(**{name: getattr(settings, name) for name in DecodeConfig().to_dict()})
+        given = {name: getattr(settings, name) for name in DecodeConfig().to_dict()}
+        return DecodeConfig(**{name: value for name, value in given.items() if value is not None})
 
     @property
     def block(self) -> int:

@@ -14,6 +14,7 @@ from .config import (
     MaskedDiffusionConfig,
 )
 from .errors import ConfigError
+from .selection import known_policies
 
 DEFAULTS = DecodeConfig()
 
@@ -42,6 +43,11 @@ SlotThreshold = Annotated[float, typer.Option(help="Choose slots with a confiden
 TokenThreshold = Annotated[float, typer.Option(help="Accept tokens with a probability above this.")]
 Temperature = Annotated[float, typer.Option(help="Noise on the plan's drafts; 0 is greedy.")]
 Seed = Annotated[int, typer.Option(help="Seed of that noise.")]
+Policy = Annotated[str, typer.Option(help=f"How slots are chosen: {', '.join(known_policies())}.")]
+PolicyCount = Annotated[int, typer.Option(help="Slots that policies choose that choose a number.")]
+DependencyLimit = Annotated[
+    float, typer.Option(help="dependency_aware: most dependency of two chosen slots.")
+]
 TokensPerStep = Annotated[int, typer.Option(help="mdm: tokens committed per step.")]
 ConfidenceThreshold = Annotated[
     float | None, typer.Option(help="mdm: commit all tokens above this instead.")
@@ -59,6 +65,9 @@ def decode_config(
     token_threshold: float,
     temperature: float = 0.0,
     seed: int = 0,
+    policy: str = "threshold",
+    policy_count: int = 1,
+    dependency_limit: float = DEFAULTS.dependency_limit,
     tokens_per_step: int,
     confidence_threshold: float | None,
     layout: str,
@@ -73,6 +82,9 @@ def decode_config(
             token_threshold=token_threshold,
             temperature=temperature,
             seed=seed,
+            policy=policy,
+            policy_count=policy_count,
+            dependency_limit=dependency_limit,
         )
     if decoder == "ar":
         every = AutoregressiveConfig().slot_size if slot_size is None else slot_size or None

@@ -82,6 +82,18 @@ def propose(
 
 
 @torch.no_grad()
+def spread(model: LogitsModel, hidden: Tensor) -> list[tuple[float, float]]:
+    """Entropy in nats and probability of the second best token, per row of hidden [N, hidden_size]."""
+    result: list[tuple[float, float]] = []
+    for _, logits in _chunks(model, hidden):
+        logs = logits.log_softmax(-1)
+        entropies = -(logs.exp() * logs).nan_to_num().sum(-1)
+        second = logs.topk(2, -1).values[:, 1].exp()
+        result += zip(map(exact, entropies.tolist()), map(exact, second.tolist()), strict=True)
+    return result
+
+
+@torch.no_grad()
 def token_probabilities(model: LogitsModel, hidden: Tensor, tokens: Sequence[int]) -> list[float]:
     """Probability of ``tokens[i]`` under the distribution of ``hidden[i]``, hidden [N, hidden_size]."""
     result: list[float] = []

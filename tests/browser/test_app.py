@@ -150,7 +150,11 @@ def test_a_preset_sets_the_settings_of_the_next_run(page):
     run_prompt(page)
     settings = shown_trace(page).started.settings
     wanted = PRESETS["careful"].to_dict()
-    assert {name: getattr(settings, name) for name in wanted} == wanted
+    told = {name: getattr(settings, name) for name in wanted}
+    assert {
+        name: value for name, value in told.items() if value is not None
+    }.items() <= wanted.items()
+    assert told["slot_threshold"] == 0.98 and told["policy"] is None
 
 
 def test_an_empty_prompt_gives_a_message(page):
@@ -302,3 +306,17 @@ def test_a_link_opens_an_example_at_an_iteration(page, app_url):
     page.goto(f"{app_url}/#example=nothing")
     assert "nothing" in message(page, "nothing")
     wait(page, "+d.events > 0")
+
+
+def test_a_policy_can_be_picked_and_the_page_tells_it(page):
+    page.locator("#settings button").first.click()
+    page.get_by_label("Policy").click()
+    page.get_by_role("option", name="left to right").click()
+    run_prompt(page)
+    wait(page, "d.state === 'ready'")
+    shown = shown_trace(page)
+    assert shown.started.settings.policy == "left_to_right"
+    firsts = [event.chosen_slots[0] for event in shown if event.type == "plan"]
+    assert firsts == sorted(firsts)
+    assert "policy left_to_right" in page.inner_text(".rfp-stage .rfp-aside")
+    assert not page.locator(".rfp-whatif").is_visible()

@@ -53,7 +53,8 @@ def violations(page, within: str = "#player", *, off: list[str] = NOT_OURS) -> l
 
 
 def none_in(found: dict[str, list[str]]) -> None:
-    assert found == {state: [] for state in found}
+    lines = [f"{state}: {line}" for state, violated in found.items() for line in violated]
+    assert not lines, "\n".join(lines)  # whole, where a comparison would be cut short
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ const SHAPES = {
   },
   plan: {
     slots: [{
-      slot: "slot", confidence: "number", rank: "number", "reason?": "string", tokens: NUMBERS, probabilities: NUMBERS,
+      slot: "slot", confidence: "number", rank: "number", "reason?": "string", "score?": "number", tokens: NUMBERS, probabilities: NUMBERS,
       "alternatives?": ALTERNATIVES, "mask_offsets?": NUMBERS,
     }],
     chosen_slots: ["slot"],

@@ -37,13 +37,13 @@ const NARRATE = {
     if (chosen[0]?.reason === "next") {
       return [["say.plan.next", { p: formatProbability(chosen[0].confidence) }], ...note];
     }
+    const { policy } = trace.run.settings;
+    if (policy) return [["say.plan.policy", { policy, n: chosen.length, m: event.slots.length, list: namesOf(chosen, speaker) }], ...note];
     if (chosen[0]?.reason === "best_of_none") {
       const [best] = chosen;
       return [["say.plan.best", { threshold, slot: best.slot, p: formatProbability(best.confidence) }], ...note];
     }
-    const names = chosen.map((slot) =>
-      `${speaker.text("slot", { s: slot.slot })} (${formatProbability(slot.confidence)})`);
-    const values = { n: chosen.length, m: event.slots.length, threshold, list: speaker.some(names) };
+    const values = { n: chosen.length, m: event.slots.length, threshold, list: namesOf(chosen, speaker) };
     if (event.slots.some((slot) => slot.reason?.endsWith("_by_user"))) return [["say.plan.user", values], ...note];
     return [[chosen[0]?.reason === "among_best" ? "say.plan.count" : "say.plan.above", values], ...note];
   },
@@ -145,6 +145,12 @@ const NARRATE = {
     return sentences;
   },
 };
+
+/** "slot 3 (0.97) and slot 5 (0.91)" */
+function namesOf(slots, speaker) {
+  return speaker.some(slots.map((slot) =>
+    `${speaker.text("slot", { s: slot.slot })} (${formatProbability(slot.score ?? slot.confidence)})`));
+}
 
 /** What a forward computed, by kind: "14 of the prompt and 32 masks". */
 export function countedTokens(event, speaker) {

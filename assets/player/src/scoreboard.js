@@ -132,9 +132,10 @@ export class ScoreboardView {
     row.node.classList.toggle("is-decided", Boolean(slot.decided));
     row.node.classList.toggle("is-hovered", slot.slot === this.player.hoveredSlot);
     setText(row.name, speaker.text("slot", { s: slot.slot }));
-    setText(row.value, slot.decided ? "" : formatProbability(slot.confidence));
+    const judged = slot.score ?? slot.confidence;
+    setText(row.value, slot.decided ? "" : formatProbability(judged));
     setText(row.margin, this.marginText(slot));
-    row.bar.style.setProperty("--confidence", slot.decided ? 0 : slot.confidence);
+    row.bar.style.setProperty("--confidence", slot.decided ? 0 : judged);
     const { key, values } = this.outcome(slot, record);
     setText(row.outcome, speaker.text(`outcome.${key}`, values));
     setAttribute(row.node, "data-outcome", key);
@@ -163,7 +164,7 @@ export class ScoreboardView {
     if (slot.reason === "forbidden_by_user") return { key: "forbidden" };
     if (!slot.chosen) {
       if (frame.slot[slot.slot] === SLOT.DROPPED) return { key: "dropped" };
-      return { key: slot.reason === "not_among_best" ? "lower" : "below" };
+      return { key: { not_among_best: "lower", not_by_policy: "lower", too_dependent: "dependent" }[slot.reason] ?? "below" };
     }
     const seen = (at) => at >= 0 && at <= cursor;
     const find = (at) => seen(at) && trace.events[at].slots.find((entry) => entry.slot === slot.slot);

@@ -200,7 +200,11 @@ export class StageView {
       decoder: speaker.text(`decoder.${run.decoder ?? "refusion"}`), model: clip(String(run.model.name), 40),
       slots: run.slot_count, size: settings.slot_size, blocks: settings.serial_blocks,
       slot: formatProbability(settings.slot_threshold), token: formatProbability(settings.token_threshold),
-    }) + this.parentText(run));
+    }) + this.policyText(settings) + this.parentText(run));
+  }
+
+  policyText({ policy, policy_count: n, dependency_limit: p }) {
+    return policy ? ` · ${this.player.speaker.text("facts.policy", { policy, n, p })}` : "";
   }
 
   parentText({ parent }) {

@@ -128,8 +128,8 @@ export const TEXTS = {
       "Other slots would be chosen in {n} of {m} iterations. Exact for each iteration alone: what follows would differ.",
     "fork.hint": "Mark slots to force or forbid, then fork here: the run goes on from this iteration with the settings above.",
     "mark.free": "free", "mark.force": "force", "mark.forbid": "forbid",
-    "outcome.forced": "forced by user", "outcome.forbidden": "forbidden",
-    "facts.parent": "forked from {id} at iteration {i}",
+    "outcome.forced": "forced by user", "outcome.dependent": "dependent", "outcome.forbidden": "forbidden",
+    "facts.policy": "policy {policy} (count {n}, dependency limit {p})", "facts.parent": "forked from {id} at iteration {i}",
     "drop": "Drop a trace to play it",
     "export": "Export", "export.html": "Page (.html)", "export.trace": "Trace (.jsonl)",
     "export.png": "Picture of this moment (.png)", "export.gif": "Animation (.gif)",
@@ -184,6 +184,7 @@ export const TEXTS = {
     "say.plan.best":
       "The [plan] puts no [slot] above {threshold}. Slot {slot} has the highest [confidence], {p}, and is " +
       "[chosen] alone.",
+    "say.plan.policy": "Of {m} remaining [slot|slots] the policy {policy} [chosen|chooses] {n}: {list}.",
     "say.plan.user":
       "You forced or forbade slots in this [plan]; {n} of {m} remaining [slot|slots] {n?is:are} [chosen]: {list}.",
     "say.plan.mask": "At {n} {n?place:places} the model proposed the mask; the best other token was taken.",
@@ -385,8 +386,8 @@ export const TEXTS = {
     "whatif.count": "{m} 次迭代中有 {n} 次会选中别的槽。仅对单次迭代精确：此后会是另一次运行。",
     "fork.hint": "标记要强制或禁止的槽，再从此处分叉：按上方设置从本次迭代继续。",
     "mark.free": "自由", "mark.force": "强制", "mark.forbid": "禁止",
-    "outcome.forced": "用户强制", "outcome.forbidden": "用户禁止",
-    "facts.parent": "分叉自 {id}，第 {i} 次迭代",
+    "outcome.forced": "用户强制", "outcome.dependent": "有依赖", "outcome.forbidden": "用户禁止",
+    "facts.policy": "策略 {policy}（数量 {n}，依赖上限 {p}）", "facts.parent": "分叉自 {id}，第 {i} 次迭代",
     "drop": "放下轨迹文件即可播放",
     "export": "导出", "export.html": "网页 (.html)", "export.trace": "轨迹 (.jsonl)",
     "export.png": "此刻的图片 (.png)", "export.gif": "动画 (.gif)",
@@ -433,6 +434,7 @@ export const TEXTS = {
     "say.plan.count": "{m} 个掩码 token 中[chosen|选中]置信度最高的 {n} 个：{list}。",
     "say.plan.best":
       "[plan|规划]后没有[slot|槽]高于 {threshold}；槽 {slot} 的[confidence|置信度]最高，为 {p}，单独[chosen|选中]。",
+    "say.plan.policy": "{m} 个剩余[slot|槽]中，策略 {policy} [chosen|选中] {n} 个：{list}。",
     "say.plan.user": "此次[plan|规划]中你强制或禁止了一些[slot|槽]；{m} 个剩余槽中[chosen|选中] {n} 个：{list}。",
     "say.plan.mask": "有 {n} 处模型提出的是掩码本身，已改取其余中最优的 token。",
     "say.verify.whole": "[verify|从左到右读]，{tokens} 个[draft|草稿] token 全部通过：{slots} 整槽接受。",

@@ -34,7 +34,7 @@ export class WhatIfView {
 
   build() {
     const { settings, decoder } = this.player.trace.run;
-    this.section.hidden = decoder === "ar" || decoder === "mdm";
+    this.section.hidden = decoder === "ar" || decoder === "mdm" || Boolean(settings.policy);
     this.sliders.slot.range.value = settings.slot_threshold;
     this.sliders.token.range.value = settings.token_threshold;
     this.recorded = this.thresholds();
