@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, track
 from rich.table import Table
 
 from . import options
+from .calibration import by_slot_size
 from .config import DecodeConfig, RecordConfig
 from .errors import PromptError, RefusionError
 from .events import Commit, Event, RunFinished, RunStarted, Statistics, dump_event
@@ -174,6 +176,29 @@ def export_command(
     with _open_for_writing(path, "--output") as target:
         target.write(page)
     typer.echo(path)
+
+
+@app.command("calibrate")
+def calibrate_command(
+    files: Annotated[list[Path], typer.Argument(help="Traces of the ReFusion decoder.")],
+    as_json: options.Json = False,
+) -> None:
+    """Hold slot confidence against how often verify accepted the slot whole, per slot size."""
+    results = by_slot_size(read_trace(file) for file in files)
+    if as_json:
+        typer.echo(json.dumps({size: asdict(found) for size, found in results.items()}))
+        return
+    for size, found in results.items():
+        title = f"slots of {size}: {found.count} chosen, calibration error {found.error:.3f}"
+        table = Table("confidence", "slots", "mean confidence", "accepted whole", title=title)
+        for entry in found.bins:
+            table.add_row(
+                f"{entry.low:g} to {entry.high:g}",
+                str(entry.count),
+                f"{entry.confidence:.3f}",
+                f"{entry.accepted:.3f}",
+            )
+        Console().print(table)
 
 
 def _summary(trace: Trace) -> dict[str, object]:

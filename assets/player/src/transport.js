@@ -2,7 +2,7 @@ import { SPEEDS } from "./constants.js";
 import { ICONS, Surface, el, icon, phaseColour, setAttribute, setText, stripes } from "./drawing.js";
 import { phaseText } from "./narration.js";
 
-const ANNOUNCE_MS = 1600;
+const ANNOUNCE_MS = 4000;
 
 /** Buttons, the scrub bar with phase-coloured ticks, speed and live. */
 export class Transport {
