@@ -1,9 +1,9 @@
 """Whether measured dependency finds the one that a task has: area under the ROC curve, per family and method.
 
 ``python -m benchmarks.dependency [--per-family N] [--json]``. The expected answer of a held-out prompt is cut
-into slots. Every ordered pair of slots in different parts of the answer counts: dependent if the one's part needs
-the other's (a header, a name bound before), independent if neither needs the other, even over others. Revealed
-are the expected tokens, so that a wrong draft cannot make a link.
+into slots. Every ordered pair of slots in different parts of the answer counts: dependent if the one's part
+needs the other's (a header, a name bound before), independent if neither needs the other, even over others.
+Revealed are the expected tokens, so that a wrong draft cannot make a link.
 """
 
 from __future__ import annotations
