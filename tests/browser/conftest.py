@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from .player_page import PlayerPage
+
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
     "--no-sandbox",
@@ -132,3 +134,19 @@ def watch(browser: Browser, **options) -> Iterator[Page]:
 def _is_foreign(url: str) -> bool:
     parts = urlsplit(url)
     return parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1"
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser, tmp_path_factory):
+    page = PlayerPage(browser, tmp_path_factory.mktemp("player")).open()
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def player(shared_page) -> PlayerPage:
+    """A player mounted anew in a page that tests share, which must not log an error either."""
+    shared_page.remount()
+    yield shared_page
+    problems, shared_page.problems = shared_page.problems, []
+    assert problems == []

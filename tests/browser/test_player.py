@@ -51,22 +51,6 @@ def new_page(browser, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def shared_page(browser, tmp_path_factory):
-    page = PlayerPage(browser, tmp_path_factory.mktemp("player")).open()
-    yield page
-    page.context.close()
-
-
-@pytest.fixture
-def player(shared_page) -> PlayerPage:
-    """A player mounted anew in a page that tests share, which must not log an error either."""
-    shared_page.remount()
-    yield shared_page
-    problems, shared_page.problems = shared_page.problems, []
-    assert problems == []
-
-
-@pytest.fixture(scope="module")
 def broken_second() -> list:
     """Slots 0 to 2 chosen; slot 1 breaks at its second token (0.12); slot 3 is below the threshold."""
     return scripted_run(plan={0: 0.9, 4: 0.8, 8: 0.7, 12: 0.2}, given={5: 0.12})

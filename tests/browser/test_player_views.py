@@ -14,21 +14,6 @@ CODE = next(path for path in EXAMPLES if path.name.startswith("code"))
 
 
 @pytest.fixture(scope="module")
-def page(browser, tmp_path_factory):
-    page = PlayerPage(browser, tmp_path_factory.mktemp("views")).open()
-    yield page
-    page.context.close()
-
-
-@pytest.fixture
-def player(page) -> PlayerPage:
-    page.remount()
-    yield page
-    problems, page.problems = page.problems, []
-    assert problems == []
-
-
-@pytest.fixture(scope="module")
 def golden() -> list:
     return golden_run("096")
 
