@@ -16,6 +16,7 @@ from rich.table import Table
 
 from . import options
 from .calibration import by_slot_size
+from .compare import compare
 from .config import DecodeConfig, RecordConfig
 from .errors import PromptError, RefusionError
 from .events import Commit, Event, RunFinished, RunStarted, Statistics, dump_event
@@ -199,6 +200,26 @@ def calibrate_command(
                 f"{entry.accepted:.3f}",
             )
         Console().print(table)
+
+
+@app.command("compare")
+def compare_command(left: TraceFile, right: TraceFile, as_json: options.Json = False) -> None:
+    """Tell where two runs of one prompt first differ, and why."""
+    found = compare(read_trace(left), read_trace(right))
+    if as_json:
+        typer.echo(json.dumps(asdict(found), ensure_ascii=False))
+        return
+    table = Table("", "left", "right")
+    for name, (a, b) in (found.settings | found.figures).items():
+        table.add_row(name, str(a), str(b))
+    Console().print(table)
+    first = found.first
+    typer.echo(
+        "the runs did the same"
+        if first is None
+        else f"iteration {first.iteration + 1}, {first.stage}: {first.reason}"
+    )
+    typer.echo("\n".join(found.text))
 
 
 def _summary(trace: Trace) -> dict[str, object]:
