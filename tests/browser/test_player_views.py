@@ -328,6 +328,10 @@ def test_a_dropped_trace_plays_and_a_dropped_picture_is_refused(player, golden):
     player.wait("events", len(golden))
     assert player.page.evaluate("() => window.offered")
     assert not player.page.locator(".rfp-drop").is_visible()
+    player.page.evaluate("() => player.pause()")
+    player.seek(5)
     player.page.evaluate(drop, "\x89PNG\n\x1a")
-    player.wait("state", "failed")
+    player.page.wait_for_selector(".rfp-notice:not([hidden])")
     assert "run_started" in player.text(".rfp-notice")
+    assert player.data("state") == "ready" and player.data("cursor") == "5"
+    assert player.data("events") == str(len(golden))

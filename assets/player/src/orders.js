@@ -25,9 +25,9 @@ export class OrdersView {
     this.mover = el("div", "rfp-mover");
     this.mover.hidden = true;
     this.stripBox = el("div", "rfp-canvas-box rfp-strips", this.strips.canvas, this.mover);
-    this.caption = el("p", "rfp-caption");
+    const caption = player.speaker.bind(el("p", "rfp-caption"), "strip.caption");
     this.maskCaption = el("p", "rfp-caption rfp-mask-caption");
-    const strips = el("div", "", this.stripBox, this.caption, this.maskCaption);
+    const strips = el("div", "", this.stripBox, caption, this.maskCaption);
     section.append(el("div", "rfp-orders-body", strips, el("div", "rfp-mask", this.mask.canvas)));
     this.listen();
   }
@@ -81,7 +81,6 @@ export class OrdersView {
     this.drawBufferOrder(layout, pieces);
     this.drawPrompt(layout, pieces.some((piece) => piece.kind === "prompt"));
     this.moveFresh(layout);
-    setText(this.caption, speaker.text("strip.caption"));
   }
 
   drawPrompt({ context, palette, promptWidth }, cached) {

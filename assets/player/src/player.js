@@ -81,13 +81,13 @@ export class Player {
   }
 
   listen() {
-    const onKey = (event) => this.onKey(event);
+    this.gone = new AbortController();
+    const { signal } = this.gone;
     const repaint = () => this.refreshPalette();
-    const onHash = () => this.openAtHash();
-    this.element.addEventListener("keydown", onKey);
-    window.addEventListener("hashchange", onHash);
+    this.element.addEventListener("keydown", (event) => this.onKey(event), { signal });
+    window.addEventListener("hashchange", () => this.openAtHash(), { signal });
     this.listenForFiles();
-    this.darkness.addEventListener("change", repaint);
+    this.darkness.addEventListener("change", repaint, { signal });
     const themes = new MutationObserver(repaint);
     for (let node = this.element; node; node = node.parentElement) {
       const own = node === this.element;
@@ -103,9 +103,7 @@ export class Player {
     const measured = [stage.grid, orders.stripBox, timeline.scroller, ledger.barBox, dependency.scroller, transport.scrub];
     for (const node of measured) sizes.observe(node);
     this.unlisten = () => {
-      this.element.removeEventListener("keydown", onKey);
-      window.removeEventListener("hashchange", onHash);
-      this.darkness.removeEventListener("change", repaint);
+      this.gone.abort();
       themes.disconnect();
       sizes.disconnect();
     };
@@ -113,17 +111,17 @@ export class Player {
 
   /** A trace may be dropped anywhere on the player; what is playing stays if it is none. */
   listenForFiles() {
-    const { element, drop } = this;
-    const hasFile = (event) => event.dataTransfer?.types.includes("Files");
-    element.addEventListener("dragover", (event) => {
-      if (!hasFile(event)) return;
+    const { drop } = this;
+    const on = (name, listener) => this.element.addEventListener(name, listener, { signal: this.gone.signal });
+    on("dragover", (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       drop.hidden = false;
     });
-    element.addEventListener("dragleave", (event) => {
-      if (!element.contains(event.relatedTarget)) drop.hidden = true;
+    on("dragleave", (event) => {
+      if (!this.element.contains(event.relatedTarget)) drop.hidden = true;
     });
-    element.addEventListener("drop", async (event) => {
+    on("drop", async (event) => {
       drop.hidden = true;
       const file = event.dataTransfer?.files[0];
       if (!file) return;
@@ -177,14 +175,17 @@ export class Player {
 
   // Feeding
 
+  /** Shows a trace. Of a damaged one what can be read plays; where that is nothing, what was shown stays. */
   load(text, { label } = {}) {
+    const before = this.trace.finished ? { trace: this.trace, folder: this.folder, cursor: this.cursor } : null;
     this.reset("empty");
     const name = label ?? this.options.label ?? this.speaker.text("player");
     this.element.setAttribute("aria-label", name);
     const problems = this.read(text);
     if (!this.trace.run) {
       this.setProblems(problems.length ? problems : [["problem.empty", {}]]);
-      this.setState("failed");
+      if (before) this.goBack(before);
+      else this.setState("failed");
       this.changed();
       return;
     }
@@ -195,6 +196,13 @@ export class Player {
     if (this.openAtHash()) return;
     if (this.options.autoplay) this.playFrom(0);
     else this.moveTo(this.trace.length - 1);
+  }
+
+  goBack({ trace, folder, cursor }) {
+    [this.trace, this.folder] = [trace, folder];
+    this.setState(trace.finished.stop_reason === "error" ? "failed" : "ready");
+    this.buildViews();
+    this.moveTo(cursor);
   }
 
   /** Reads all lines that can be read. @returns {Sentence[]} what was wrong */
