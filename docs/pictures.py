@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from refusion_core import Trace, read_trace
-from refusion_core.events import Commit, Event, InfillRound
+from refusion_core.events import Commit, Event, InfillRound, Plan, Verify
 from refusion_core.export import trace_page
 from refusion_core.trace import TRACE_SUFFIX
 from tests.browser.conftest import FLAGS, chromium_path
@@ -81,6 +81,22 @@ def player_pictures(browser: Browser) -> None:
         shoot(tab, "player-chinese")
 
 
+def moments(browser: Browser) -> None:
+    """One run at the moments that how-refusion-decodes.md tells of."""
+    run = trace("infill-rounds")
+    infill = next(event for event in run if isinstance(event, Verify) and event.outcome == "infill")
+    verify = run.events.index(infill)
+    plan = max(at for at in range(verify) if isinstance(run.events[at], Plan))
+    rounds = next(at for at in range(verify, len(run)) if isinstance(run.events[at], InfillRound))
+    with opened(browser, trace_page(run)) as tab:
+        tab.add_style_tag(content=".rfp-transport, .rfp-answer { display: none !important; }")
+        for name, at in (("plan", plan), ("verify", verify), ("infill", rounds)):
+            seek(tab, at)
+            shoot(tab, f"how-{name}", ".rfp-stage")
+        seek(tab, place(run, Commit, -1))
+        shoot(tab, "how-orders", ".rfp-orders")
+
+
 def family_pictures(browser: Browser, names: Iterable[str]) -> None:
     """For every family: what was committed when, on the stage and in the timeline."""
     for name in names:
@@ -103,6 +119,7 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         player_pictures(browser)
+        moments(browser)
         family_pictures(browser, families.values())
         browser.close()
 
