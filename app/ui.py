@@ -46,8 +46,8 @@ PROMPTS = [
 # Settings that can be picked as a whole.
 PRESETS = {
     "balanced": DecodeConfig(),
-    "careful": DecodeConfig(slot_threshold=0.98, token_threshold=0.8),
-    "fast": DecodeConfig(slot_threshold=0.6, token_threshold=0.2),
+    "careful": DecodeConfig(slot_threshold=0.9999, token_threshold=0.8),
+    "fast": DecodeConfig(slot_threshold=0.9, token_threshold=0.4),
     "one_slot": DecodeConfig(slot_threshold=1.0),
 }
 SETTINGS = tuple(DecodeConfig().to_dict())
@@ -268,7 +268,7 @@ def _settings_row(t: Callable[[str], Any], defaults: DecodeConfig) -> list[gr.co
 
     def threshold(name: str) -> gr.Slider:
         return gr.Slider(
-            0, 1, getattr(defaults, name), step=0.01, label=t(name), info=t(f"{name}_info")
+            0, 1, getattr(defaults, name), step=0.0001, label=t(name), info=t(f"{name}_info")
         )
 
     with gr.Row():

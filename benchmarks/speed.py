@@ -22,6 +22,7 @@ from refusion_core.training.tasks import FAMILIES
 
 _CONFIGS = {
     "refusion": DecodeConfig(),
+    "refusion_fast": DecodeConfig(slot_threshold=0.9),
     "ar": AutoregressiveConfig(),
     "mdm": MaskedDiffusionConfig(gen_length=256, drop_after_eos=False),
     "mdm_dropping": MaskedDiffusionConfig(gen_length=256),

@@ -51,8 +51,8 @@ class DecodeConfig:
 
     gen_length: int = 64
     slot_size: int = 4
-    serial_blocks: int = 2
-    slot_threshold: float = 0.9
+    serial_blocks: int = 1
+    slot_threshold: float = 0.9995
     token_threshold: float = 0.4
     temperature: float = 0.0
     seed: int = 0

@@ -25,12 +25,12 @@ from .tokenizer import EOS, MASK, PAD, format_prompt
 # How often each family is drawn at first.
 MIX: Mapping[str, float] = {
     "code": 0.15,
-    "sums": 0.24,
+    "sums": 0.14,
     "translate": 0.14,
     "summarise": 0.12,
     "extract": 0.09,
     "table": 0.08,
-    "lists": 0.11,
+    "lists": 0.21,
     "story": 0.04,
     "other": 0.03,
 }

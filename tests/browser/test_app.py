@@ -145,7 +145,7 @@ def test_a_preset_sets_the_settings_of_the_next_run(page):
     page.click("#settings button")
     page.get_by_label("Careful").check()
     page.wait_for_function(
-        "() => [...document.querySelectorAll('#settings input')].some((i) => i.value === '0.98')"
+        "() => [...document.querySelectorAll('#settings input')].some((i) => i.value === '0.9999')"
     )
     run_prompt(page)
     settings = shown_trace(page).started.settings
@@ -154,7 +154,7 @@ def test_a_preset_sets_the_settings_of_the_next_run(page):
     assert {
         name: value for name, value in told.items() if value is not None
     }.items() <= wanted.items()
-    assert told["slot_threshold"] == 0.98 and told["policy"] is None
+    assert told["slot_threshold"] == 0.9999 and told["policy"] is None
 
 
 def test_an_empty_prompt_gives_a_message(page):

@@ -123,15 +123,10 @@ PROMPTS: dict[str, Judge] = {
 
 # What the shipped weights get wrong. A better model makes these tests fail until the list is shortened.
 NOT_YET = {
-    "12+7",
-    "900 - 45",
-    "mia had 50 coins and lost 8 of them, how many coins are left",
     "json: Ana Silva, baker, 41, lives in Rome",
     "table with name and age: Ana 31, Ben 25",
     "sort 5 2 9 1",
     "reverse: tea, cake, soup",
-    "which of these are even? 3, 8, 12, 7",
-    "asdf qwerty",
 }
 
 

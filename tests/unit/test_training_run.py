@@ -80,16 +80,46 @@ def test_two_processes_train_one_model(tmp_path):
     )
     (tmp_path / "two.py").write_text(code)
     subprocess.run(
-        [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=2"]
-        + ["--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no"]
-        + ["--num_cpu_threads_per_process=1", str(tmp_path / "two.py")],
-        env=os.environ | {"PYTHONPATH": os.getcwd()},
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+        + [str(tmp_path / "two.py")],
+        env=os.environ | {"PYTHONPATH": os.getcwd(), "OMP_NUM_THREADS": "1"},
         check=True,
         timeout=300,
     )
     record = json.loads((tmp_path / "m-work" / "metrics.jsonl").read_text().splitlines()[-1])
     assert 60_000 <= record["tokens"] < 75_000
+    assert record["tokens"] / record["step"] > 1.3 * TINY["batch_tokens"]  # both fed a batch a step
     assert load_checkpoint(tmp_path / "m").model.parameter_count() > 0
+
+
+def test_a_warm_start_keeps_what_was_learned_under_another_vocabulary(trained):
+    start = load_checkpoint(trained, dtype="float32")
+    tokenizer = train_tokenizer(training_texts(0, samples=2_000), 500)
+    config = TrainConfig(**TINY | {"vocab_size": 500}, tokens=1000)
+    cold, warm = Trainer(config, tokenizer), Trainer(config, tokenizer, start)
+    ours, theirs = warm.model.state_dict(), start.model.state_dict()
+    table = "model.embed_tokens.weight"
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours if name != table)
+    old = start.tokenizer.backend_tokenizer
+    shared = [piece for piece in tokenizer.get_vocab() if old.token_to_id(piece) is not None]
+    assert len(shared) > 300
+    mine, yours = (list(map(t.token_to_id, shared)) for t in (tokenizer, old))
+    assert torch.equal(ours[table][mine], theirs[table][yours])
+    new = next(piece for piece in tokenizer.get_vocab() if old.token_to_id(piece) is None)
+    pieces = [token.id for token in old.model.tokenize(new)]
+    assert len(pieces) > 1
+    mean = theirs[table][pieces].mean(0)
+    assert torch.allclose(ours[table][tokenizer.token_to_id(new)], mean)
+    batch = next(training_batches(tokenizer, seed="w", batch_tokens=1024, past_end_weight=0.2))
+    assert warm.step(batch) < 0.8 * cold.step(batch)
+
+
+def test_a_warm_start_from_another_shape_is_refused(trained):
+    start = load_checkpoint(trained, dtype="float32")
+    tokenizer = train_tokenizer(training_texts(0, samples=500), 400)
+    config = TrainConfig(**TINY | {"hidden_size": 48}, tokens=1000)
+    with pytest.raises(ConfigError, match="warm_start.*other sizes"):
+        Trainer(config, tokenizer, start)
 
 
 def test_the_folder_loads_and_agrees_with_stock_transformers(trained):

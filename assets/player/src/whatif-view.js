@@ -23,7 +23,7 @@ export class WhatIfView {
 
   slider(name) {
     const range = el("input", "");
-    [range.type, range.min, range.max, range.step] = ["range", "0", "1", "0.001"];
+    [range.type, range.min, range.max, range.step] = ["range", "0", "1", "0.0001"];
     this.player.speaker.bind(range, `whatif.${name}`, "aria-label");
     const value = el("output", "");
     range.addEventListener("input", () => this.player.changed());
@@ -49,11 +49,11 @@ export class WhatIfView {
     if (this.section.hidden) return;
     const { trace, cursor, speaker } = this.player;
     const now = this.thresholds();
-    for (const name of ["slot", "token"]) setText(this.sliders[name].value, now[name].toFixed(3));
+    for (const name of ["slot", "token"]) setText(this.sliders[name].value, now[name].toFixed(4));
     const record = trace.plannedAt(cursor);
     const same = now.slot === this.recorded.slot && now.token === this.recorded.token;
     this.reset.hidden = same;
-    // The sliders step by thousandths, a recorded threshold may be finer.
+    // The sliders step by ten-thousandths, a recorded threshold may be finer.
     const slot = now.slot === this.recorded.slot ? trace.run.settings.slot_threshold : now.slot;
     const token = now.token === this.recorded.token ? trace.run.settings.token_threshold : now.token;
     setText(this.text, record ? this.tell(record, slot, token) : "");
