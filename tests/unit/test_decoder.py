@@ -280,7 +280,7 @@ def test_a_failure_ends_the_trace_readably_and_is_raised():
         return feed(*args)
 
     model.feed = failing
-    config = DecodeConfig(gen_length=16, slot_size=4, serial_blocks=2)
+    config = DecodeConfig(gen_length=16, slot_size=4, serial_blocks=2, slot_threshold=0.9)
     decoder = SlotDecoder(model, FACTS, prompt_ids=PROMPT, config=config, record=RecordConfig())
     with pytest.raises(MemoryError):
         for event in decoder.run():

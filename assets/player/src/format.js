@@ -6,6 +6,12 @@ export function formatProbability(p) {
   return p.toFixed(2);
 }
 
+/** A threshold as it was set, with at least two decimals. */
+export function formatThreshold(p) {
+  const exact = String(Number(p.toFixed(6)));
+  return exact.length < 4 ? p.toFixed(2) : exact;
+}
+
 /** "0.12 ≤ 0.30" or "0.42 > 0.30", with as many digits as tell the two apart. */
 export function formatTest(p, threshold) {
   const sign = p > threshold ? ">" : "≤";

@@ -79,7 +79,7 @@ export class LedgerView {
     const { trace, cursor, speaker } = this.player;
     const { discarded, computed, hits, forwards, committed, hitRate } = headlineAt(trace, cursor);
     setText(this.aside, speaker.text("totals", { reused: hits, computed, discarded, rate: formatPercent(hitRate) }));
-    setText(this.savings, !forwards ? "" : speaker.text("ledger.savings", {
+    setText(this.savings, !forwards ? "" : speaker.text(committed ? "ledger.savings" : "ledger.savings.none", {
       committed, forwards, saved: committed - forwards, computed, all: computed + hits,
       times: computed ? formatRatio((computed + hits) / computed) : "1",
     }));

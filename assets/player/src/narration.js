@@ -1,6 +1,6 @@
 import { CELL, SLOT } from "./constants.js";
 import { el, setAttribute, setText } from "./drawing.js";
-import { formatPercent, formatProbability, formatRatio, formatTest, tokenRule } from "./format.js";
+import { formatPercent, formatProbability, formatRatio, formatTest, formatThreshold, tokenRule } from "./format.js";
 import { panel } from "./speaker.js";
 import { headlineAt } from "./statistics.js";
 
@@ -15,7 +15,7 @@ const NARRATE = {
         slots: event.slot_count, size: settings.slot_size, blocks: settings.serial_blocks,
       }],
       rule ? [`say.rule.${rule.key}`, rule] : ["say.thresholds", {
-        slot: formatProbability(settings.slot_threshold), token: formatProbability(settings.token_threshold),
+        slot: formatThreshold(settings.slot_threshold), token: formatThreshold(settings.token_threshold),
       }],
       ...(event.notices ?? []).map((notice) => ["{notice}", { notice: `${notice}.` }]),
     ];
@@ -31,7 +31,7 @@ const NARRATE = {
 
   plan({ event, trace, speaker }) {
     const chosen = event.slots.filter((slot) => slot.chosen);
-    const threshold = formatProbability(trace.run.settings.slot_threshold);
+    const threshold = formatThreshold(trace.run.settings.slot_threshold);
     const masks = event.slots.reduce((sum, slot) => sum + (slot.mask_offsets?.length ?? 0), 0);
     const note = masks ? [["say.plan.mask", { n: masks }]] : [];
     if (chosen[0]?.reason === "next") {
@@ -199,6 +199,7 @@ export class NarrationView {
     const { section, title, aside } = panel(player.speaker, "narration");
     [this.section, this.title, this.aside] = [section, title, aside];
     this.text = el("p", "rfp-narration-text");
+    this.text.tabIndex = 0; // it scrolls where the panel is narrow
     this.numbers = {};
     const list = el("dl", "rfp-numbers");
     for (const name of ["tpf", "hits", "forwards", "committed"]) {

@@ -1,7 +1,7 @@
 import { SCOREBOARD_ROWS, SLOT } from "./constants.js";
 import { el, setAttribute, setText } from "./drawing.js";
 import { isComplete } from "./fold.js";
-import { formatProbability, hasThreshold } from "./format.js";
+import { formatProbability, formatThreshold, hasThreshold } from "./format.js";
 import { panel, scrollBox } from "./speaker.js";
 
 /**
@@ -50,7 +50,7 @@ export class ScoreboardView {
     this.list.hidden = !record;
     const title = record ? "scoreboard" : "scoreboard.none";
     setText(this.title, speaker.text(title, { i: record ? record.number + 1 : 0 }));
-    const threshold = formatProbability(trace.run.settings.slot_threshold);
+    const threshold = formatThreshold(trace.run.settings.slot_threshold);
     setText(this.aside, hasThreshold(trace.run) ? speaker.text("scoreboard.threshold", { p: threshold }) : "");
     if (!record) {
       this.more.hidden = true;

@@ -2,7 +2,7 @@ import { joinBytes } from "./bytes.js";
 import { CELL, CELL_NAMES, MASK_DOT, ORIGINS, SLOT, SLOT_NAMES } from "./constants.js";
 import { el, setAttribute, setText } from "./drawing.js";
 import { Frame, isComplete } from "./fold.js";
-import { clip, columnsOf, formatProbability, formatTest, hasThreshold, tokenRule } from "./format.js";
+import { clip, columnsOf, formatProbability, formatTest, formatThreshold, hasThreshold, tokenRule } from "./format.js";
 import { choice, legend, panel } from "./speaker.js";
 
 const HEIGHT_LIMIT = 620; // px of the stage; longer responses scroll
@@ -199,7 +199,7 @@ export class StageView {
       rule: rule && speaker.text(`rule.${rule.key}`, rule),
       decoder: speaker.text(`decoder.${run.decoder ?? "refusion"}`), model: clip(String(run.model.name), 40),
       slots: run.slot_count, size: settings.slot_size, blocks: settings.serial_blocks,
-      slot: formatProbability(settings.slot_threshold), token: formatProbability(settings.token_threshold),
+      slot: formatThreshold(settings.slot_threshold), token: formatThreshold(settings.token_threshold),
     }) + this.policyText(settings) + this.parentText(run));
   }
 

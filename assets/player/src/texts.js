@@ -106,6 +106,8 @@ export const TEXTS = {
     "cell.rounds": "{n} infill {n?round:rounds}",
     "ledger.bar":
       "forward {f} · {phase}: {parts} computed, {hits} reused, {discarded} discarded · so far {tpf} tokens / forward, {rate} reused",
+    "ledger.savings.none":
+      "Without the cache these forwards would have computed {all} tokens instead of {computed}: {times} times as many.",
     "ledger.savings":
       "One token at a time would have taken {committed} forwards instead of {forwards}. Without the cache these forwards " +
       "would have computed {all} tokens instead of {computed}: {times} times as many.",
@@ -366,6 +368,7 @@ export const TEXTS = {
     "cell.rounds": "填充 {n} 轮",
     "ledger.bar":
       "前向 {f} · {phase}：计算 {parts}，复用 {hits}，丢弃 {discarded} · 累计 {tpf} token / 前向，复用 {rate}",
+    "ledger.savings.none": "若无缓存，这些前向需计算 {all} 个 token 而非 {computed} 个，是其 {times} 倍。",
     "ledger.savings":
       "逐 token 解码需要 {committed} 次前向，这里用了 {forwards} 次。若无缓存，这些前向需计算 {all} 个 token 而非 {computed} 个，" +
       "是其 {times} 倍。",
