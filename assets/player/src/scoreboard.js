@@ -150,7 +150,9 @@ export class ScoreboardView {
   /** How far the confidence is from the threshold. */
   marginText(slot) {
     if (slot.decided || !hasThreshold(this.player.trace.run) || !Number.isFinite(slot.margin)) return "";
-    return `${slot.margin < 0 ? "−" : "+"}${Math.abs(slot.margin).toFixed(Math.abs(slot.margin) < 0.01 ? 4 : 2)}`;
+    const distance = Math.abs(slot.margin);
+    const digits = distance < 0.00005 ? distance.toExponential(0) : distance.toFixed(distance < 0.01 ? 4 : 2);
+    return `${slot.margin < 0 ? "−" : "+"}${digits}`;
   }
 
   /** What has become of the slot up to the cursor. */

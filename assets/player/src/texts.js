@@ -8,7 +8,7 @@ export const TEXTS = {
     "stage": "Response · slots in reading order",
     "timeline": "Timeline",
     "cache": "Cache",
-    "scoreboard": "Scoreboard · plan of iteration {i}",
+    "scoreboard": "Scoreboard · iteration {i}",
     "scoreboard.none": "Scoreboard",
     "scoreboard.threshold": "threshold {p}",
     "scoreboard.empty": "The plan of an iteration shows every remaining slot here.",
