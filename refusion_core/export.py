@@ -27,7 +27,7 @@ def inline_json(value: object) -> str:
 
 def player_script() -> str:
     """The source of the player, style included."""
-    return (PLAYER / "player.js").read_text(encoding="utf-8")
+    return (PLAYER / "player.js").read_text(encoding="utf-8").strip()
 
 
 def page_of_text(text: str, lang: str | None = None) -> str:

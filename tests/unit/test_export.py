@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import html
+import itertools
 import json
 import re
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from refusion_core import RefusionError, TraceError, parse_trace, show, trace_page
 from refusion_core.events import TokenText
 from tests.browser.player_page import jsonl, scripted_run
+from tests.unit.test_player_modules import node
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -23,7 +25,7 @@ HOSTILE = [
     "{{x}}",
     "\"'`",
     "/*PLAYER_JS*/",
-    "\u202eabc",
+    "\u202eabc\x00\ufffe",
     "a\u2028b",
 ]
 
@@ -121,3 +123,39 @@ def test_show_without_a_notebook_says_what_to_do(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(RefusionError, match="IPython.*trace_page"):
         show(hostile_run())
+
+
+FRAMES = """
+    import { chooseFrames } from "SOURCE/frames.js";
+    const events = TYPES.map((type) => ({ type }));
+    console.log(JSON.stringify(chooseFrames(events, LIMIT)));
+"""
+
+
+def frames(types: list[str], limit: int) -> list[int]:
+    code = FRAMES.replace("TYPES", json.dumps(types)).replace("LIMIT", str(limit))
+    return node(code, "")
+
+
+STEP = ["forward", "plan", "forward", "verify", "infill_round", "infill_round", "commit", "cache"]
+RUN = ["run_started", "vocabulary", *STEP * 3, "run_finished"]
+
+
+def test_an_animation_shows_every_event_that_changes_the_picture():
+    quiet = {"vocabulary", "forward", "cache"}
+    assert frames(RUN, 120) == [n for n, kind in enumerate(RUN) if kind not in quiet]
+    assert frames(RUN[:-1], 120)[-1] == len(RUN) - 2  # a partial run ends where it ends
+
+
+def test_too_long_an_animation_leaves_out_rounds_of_infill_first():
+    shown = [RUN[n] for n in frames(RUN, 14)]
+    assert len(shown) == 14 and shown.count("infill_round") == 3
+    assert [shown.count(kind) for kind in ("plan", "verify", "commit")] == [3, 3, 3]
+    assert "infill_round" not in [RUN[n] for n in frames(RUN, 11)]
+
+
+def test_a_very_long_animation_is_chosen_evenly():
+    places = frames(["run_started", *["plan"] * 998, "run_finished"], 120)
+    gaps = [b - a for a, b in itertools.pairwise(places)]
+    assert len(places) == 120 and (places[0], places[-1]) == (0, 999)
+    assert min(gaps) >= 8 and max(gaps) <= 9

@@ -1,5 +1,5 @@
 const [PROCESS, ITERATIONS, FORWARDS] = [1, 1, 2];
-const micros = (seconds) => Math.round(seconds * 1e6);
+const micros = (seconds) => (seconds > 0 && Number.isFinite(seconds) ? Math.round(seconds * 1e6) : 0);
 
 /**
  * The run in the Trace Event format that Perfetto and chrome://tracing open: iterations and forwards as spans,
@@ -13,32 +13,40 @@ export function chromeTrace(trace) {
     name("process_name", `${run.decoder ?? "refusion"} · ${run.model.name}`),
     name("thread_name", "iterations", ITERATIONS), name("thread_name", "forwards", FORWARDS),
   ];
-  const spans = [...iterationSpans(trace), ...forwardSpans(trace), ...commits(trace), ...counters(trace)];
+  const times = timesOf(trace.events);
+  const spans = [iterationSpans, forwardSpans, commits, counters].flatMap((part) => part(trace, times));
   spans.sort((a, b) => a.ts - b.ts || (b.dur ?? 0) - (a.dur ?? 0));
   return { traceEvents: [...events, ...spans], displayTimeUnit: "ms" };
 }
 
-/** An event is written when its forward is over, so a forward began its seconds earlier. */
-const startOf = (event) => Math.max(0, micros(event.t) - micros(event.seconds ?? 0));
+/** When every event was written. A clock that goes back in a damaged file stands still here. */
+function timesOf(events) {
+  let now = 0;
+  return events.map((event) => (now = Math.max(now, micros(event.t))));
+}
 
-function iterationSpans(trace) {
+/** An event is written when its forward is over, so a forward began its seconds earlier. */
+const startOf = (event, time) => Math.max(0, time - micros(event.seconds));
+
+function iterationSpans(trace, times) {
   return trace.iterations.map((record) => {
-    const [first, last] = [trace.events[record.first], trace.events[record.last]];
+    const start = startOf(trace.events[record.first], times[record.first]);
     return {
       name: `iteration ${record.number + 1}`, cat: "iteration", ph: "X", pid: PROCESS, tid: ITERATIONS,
-      ts: startOf(first), dur: micros(last.t) - startOf(first), args: { block: record.block },
+      ts: start, dur: times[record.last] - start, args: { block: record.block },
     };
   });
 }
 
-function forwardSpans(trace) {
+function forwardSpans(trace, times) {
   return trace.forwards.map(({ at, number }) => {
     const event = trace.events[at];
+    const start = startOf(event, times[at]);
     const computed = {};
     for (const { kind, tokens } of event.segments) computed[kind] = (computed[kind] ?? 0) + tokens;
     return {
-      name: event.phase, cat: "forward", ph: "X", pid: PROCESS, tid: FORWARDS, ts: startOf(event),
-      dur: micros(event.t) - startOf(event),
+      name: event.phase, cat: "forward", ph: "X", pid: PROCESS, tid: FORWARDS, ts: start,
+      dur: times[at] - start,
       args: {
         forward: number, iteration: event.iteration, block: event.block, round: event.round,
         tokens_computed: event.tokens_computed, cache_hits: event.cache_hits, groups: event.groups, computed,
@@ -47,20 +55,20 @@ function forwardSpans(trace) {
   });
 }
 
-function commits(trace) {
-  return trace.events.filter((event) => event.type === "commit").map((event) => ({
+function commits(trace, times) {
+  return trace.events.flatMap((event, at) => (event.type !== "commit" ? [] : [{
     name: `commit ${event.slots.map(({ slot }) => slot).join(", ")}`, cat: "commit", ph: "i", s: "p", pid: PROCESS,
-    tid: ITERATIONS, ts: micros(event.t),
+    tid: ITERATIONS, ts: times[at],
     args: { slots: event.slots.map(({ slot }) => slot), branch: event.branch, dropped_slots: event.dropped_slots },
-  }));
+  }]));
 }
 
-function counters(trace) {
-  const counter = (name, event, args) => ({ name, ph: "C", pid: PROCESS, ts: micros(event.t), args });
+function counters(trace, times) {
   return trace.events.flatMap((event, at) => {
-    if (event.type === "cache") return [counter("cache length", event, { entries: event.length })];
-    if (event.type === "commit") return [counter("committed tokens", event, { tokens: trace.sums.committed[at] })];
+    const counter = (name, args) => ({ name, ph: "C", pid: PROCESS, ts: times[at], args });
+    if (event.type === "cache") return [counter("cache length", { entries: event.length })];
+    if (event.type === "commit") return [counter("committed tokens", { tokens: trace.sums.committed[at] })];
     if (event.type !== "forward") return [];
-    return [counter("forward tokens", event, { reused: event.cache_hits, computed: event.tokens_computed })];
+    return [counter("forward tokens", { reused: event.cache_hits, computed: event.tokens_computed })];
   });
 }

@@ -38,16 +38,46 @@ export class ExportMenu {
     this.busy = el("div", "rfp-export-busy", this.progress, this.cancel);
     this.busy.hidden = true;
     this.node = el("details", "rfp-export", this.button, el("div", "rfp-export-box", this.list, this.busy));
-    this.node.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.node.open) {
-        event.stopPropagation();
-        this.close();
-        this.button.focus();
-      } else if (event.key === " " || event.key.startsWith("Arrow")) event.stopPropagation(); // not the player's keys here
-    });
+    this.node.addEventListener("keydown", (event) => this.onKey(event));
+    // Not "toggle": it comes late, after a press that follows at once.
+    new MutationObserver(() => this.watchOutside()).observe(this.node, { attributeFilter: ["open"] });
     this.node.addEventListener("focusout", (event) => {
       if (event.relatedTarget && !this.node.contains(event.relatedTarget)) this.close();
     });
+  }
+
+  /** While it is open, a press anywhere else closes it. */
+  watchOutside() {
+    this.outside?.abort();
+    if (!this.node.open) return;
+    this.outside = new AbortController();
+    const press = (event) => {
+      if (!this.node.contains(event.target)) this.close();
+    };
+    document.addEventListener("pointerdown", press, { signal: this.outside.signal });
+  }
+
+  onKey(event) {
+    const move = this.working ? undefined : this.moveOf(event);
+    if (event.key === "Escape" && this.node.open) {
+      this.close();
+      this.button.focus();
+    } else if (move) {
+      event.preventDefault();
+      this.node.open = true;
+      move.focus();
+    } else if (event.key !== " " && !event.key.startsWith("Arrow")) return;
+    event.stopPropagation(); // not the player's keys here
+  }
+
+  /** The entry that a key goes to, if it goes to one. */
+  moveOf({ key, target }) {
+    const items = [...this.list.querySelectorAll("button")];
+    const place = items.indexOf(target);
+    if (key === "ArrowDown") return items[(place + 1) % items.length];
+    if (key === "ArrowUp") return items.at(Math.max(place, 0) - 1);
+    if (!this.node.open) return undefined;
+    return { Home: items[0], End: items.at(-1) }[key];
   }
 
   close() {
@@ -56,21 +86,25 @@ export class ExportMenu {
 
   async run(kind) {
     const { player } = this;
-    if (!player.trace.run || this.working) return;
+    const { run } = player.trace;
+    if (!run || this.working) return;
     this.working = new AbortController();
-    this.list.hidden = true;
     this.busy.hidden = false;
+    // Before its button goes: focus would be lost with it.
+    if (this.list.contains(document.activeElement)) this.cancel.focus();
+    this.list.hidden = true;
     setText(this.progress, player.speaker.text("export.working"));
     try {
       const blob = await EXPORTS[kind].make(player, {
         signal: this.working.signal,
         onProgress: (share) => setText(this.progress, `${Math.round(100 * share)} %`),
       });
-      save(blob, `refusion-${String(player.trace.run.run_id).replace(/[^\w-]/g, "")}.${EXPORTS[kind].suffix}`);
+      save(blob, `refusion-${String(run.run_id).replace(/[^\w-]/g, "")}.${EXPORTS[kind].suffix}`);
     } catch (problem) {
       if (problem.name !== "AbortError") player.fail(player.speaker.text("export.failed", { why: String(problem.message) }));
     } finally {
       this.working = null;
+      if (this.busy.contains(document.activeElement)) this.button.focus();
       this.list.hidden = false;
       this.busy.hidden = true;
       this.node.open = false;

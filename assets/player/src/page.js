@@ -3,13 +3,13 @@ import template from "../page.html";
 // Of the bundle, while it is read: the exported page carries the same script.
 const script = document.currentScript;
 
-/** @returns {Promise<string>} the source of this player */
+/** @returns {Promise<string>} the source of this player, without the line breaks of the page that it stands in */
 async function source() {
-  if (script?.textContent) return script.textContent;
+  if (script?.textContent) return script.textContent.trim();
   if (!script?.src) throw new Error("the player's script cannot be read from this page; export with the command line");
   const answer = await fetch(script.src);
   if (!answer.ok) throw new Error(`the player's script cannot be read: ${answer.status}`);
-  return answer.text();
+  return (await answer.text()).trim();
 }
 
 /** JSON that can stand inside a script element. */

@@ -33,7 +33,7 @@ export class Picture {
   /** The parts with their canvases as images, in a root of their own. */
   copy() {
     const { player, parts, width } = this;
-    const layout = el("div", "rfp-layout", ...parts.map(still));
+    const layout = el("div", "rfp-layout", ...unmarked(player, () => parts.map(still)));
     const root = el("div", "rfp has-run is-still", layout);
     const dark = luminance(channels(player.palette.panel)) < 0.5;
     root.dataset.theme = dark ? "dark" : "light";
@@ -61,6 +61,18 @@ export class Picture {
   }
 }
 
+/** What `look` gives of the player as it is at the cursor, without the mark of what the pointer is on. */
+function unmarked(player, look) {
+  const slot = player.hoveredSlot;
+  player.hover(-1);
+  player.paint();
+  try {
+    return look();
+  } finally {
+    player.hover(slot);
+  }
+}
+
 /** A copy of a node that needs no script: canvases become images, and what is scrolled stays where it is. */
 function still(node) {
   const copy = node.cloneNode(true);
@@ -72,9 +84,10 @@ function still(node) {
       image.style.cssText = original.style.cssText;
       copies[n].replaceWith(image);
     } else if (original.scrollTop || original.scrollLeft) {
+      const inner = el("div", "", ...copies[n].childNodes);
+      inner.style.translate = `${-original.scrollLeft}px ${-original.scrollTop}px`;
+      copies[n].append(inner);
       copies[n].style.overflow = "hidden";
-      const inner = copies[n].firstElementChild;
-      if (inner) inner.style.translate = `${-original.scrollLeft}px ${-original.scrollTop}px`;
     }
   });
   return copy;
@@ -84,11 +97,8 @@ function still(node) {
 export async function png(player) {
   const { stage, narration, orders, timeline, scoreboard, whatif, dependency, ledger } = player;
   const columns = [[stage, orders, timeline, ledger], [narration, scoreboard, whatif, dependency]];
-  const parts = columns.map((views) => {
-    const column = el("div", "rfp-column");
-    column.append(...views.map((view) => still(view.section)));
-    return column;
-  });
+  const column = (views) => el("div", "rfp-column", ...views.map((view) => still(view.section)));
+  const parts = unmarked(player, () => columns.map(column));
   const canvas = await new Picture(player, parts, Math.max(320, player.element.clientWidth) + 2 * MARGIN).draw();
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no PNG"))), "image/png");
