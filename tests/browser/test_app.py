@@ -49,10 +49,15 @@ def message(page, wanted):
 
 
 def set_number(page, label, value):
-    page.get_by_label(label, exact=False).first.fill(str(value))
-    page.keyboard.press("Tab")
-    # Gradio takes the value over in a later task.
-    page.evaluate("new Promise((done) => setTimeout(() => requestAnimationFrame(done), 250))")
+    """Type a setting, and wait until Gradio has taken it over, which it does in a later task."""
+    box = page.get_by_label(label, exact=False).first
+    for _ in range(20):
+        page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 150)))")
+        if box.input_value() == str(value):
+            break
+        box.fill(str(value))  # again where the page, just opened, has put the old value back
+        page.keyboard.press("Tab")
+    page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 250)))")
 
 
 @pytest.fixture
