@@ -19,6 +19,10 @@ _TEXTS = POLICY_TEXTS | {
         "see a language model write many parts of an answer at once",
         "看语言模型如何同时写出回答的多个部分",
     ),
+    "nav": (
+        "[Decode](./) [About](about)",
+        "[解码](./) [关于](about)",
+    ),
     "prompt": ("Prompt", "提示词"),
     "prompt_placeholder": (
         "Ask for a small Python function, a sum step by step, or JSON from a sentence",
@@ -70,10 +74,17 @@ _TEXTS = POLICY_TEXTS | {
 }
 
 
-def translations(examples: dict[str, dict[str, str]]) -> gr.I18n:
-    """The tables that Gradio sends to the page; ``examples`` are the titles of the recorded ones by name."""
-    english = {key: en for key, (en, _) in _TEXTS.items()}
-    chinese = {key: zh for key, (_, zh) in _TEXTS.items()}
+Texts = dict[str, tuple[str, str]]
+
+
+def translations(examples: dict[str, dict[str, str]], *more: Texts) -> gr.I18n:
+    """The tables that Gradio sends to the page; ``examples`` are the titles of the recorded ones by name,
+    ``more`` the texts of other pages, English and Chinese."""
+    texts = _TEXTS.copy()
+    for part in more:
+        texts |= part
+    english = {key: en for key, (en, _) in texts.items()}
+    chinese = {key: zh for key, (_, zh) in texts.items()}
     for name, title in examples.items():
         english[name], chinese[name] = title["en"], title["zh"]
     return gr.I18n(en=english, zh=chinese, **{"zh-CN": chinese})

@@ -24,6 +24,7 @@ from refusion_core.events import Event  # noqa: E402
 from refusion_core.fork import SAME_SLOTS  # noqa: E402
 from refusion_core.selection import known_policies  # noqa: E402
 
+from . import about  # noqa: E402
 from .i18n import POLICY_TEXTS, translations  # noqa: E402
 from .player import (  # noqa: E402
     check_trace,
@@ -51,6 +52,8 @@ PRESETS = {
     "one_slot": DecodeConfig(slot_threshold=1.0),
 }
 SETTINGS = tuple(DecodeConfig().to_dict())
+# Beside the main page, each at its own address; a module has NAME, TEXTS and build(t, model).
+PAGES = (about,)
 
 CSS = """
 body, .gradio-container { background: var(--body-background-fill); }
@@ -60,6 +63,8 @@ body, .gradio-container { background: var(--body-background-fill); }
 #title, #subtitle { flex: 0 1 auto; width: auto; min-width: 0; }
 #title h1 { font-size: 19px; margin: 0; }
 #subtitle { color: var(--body-text-color-subdued); }
+#nav { flex: 0 1 auto; width: auto; margin-left: auto; }
+#nav a { margin-left: 14px; color: var(--body-text-color); }
 #bar { align-items: stretch; gap: 8px; }
 #bar button { flex: 0 0 auto; border-radius: 8px; }
 #bar textarea, #recorded input { border-radius: 8px; }
@@ -131,7 +136,7 @@ def build(model: Model) -> gr.Blocks:
     """The page, wired to a registry of runs of ``model``."""
     runs = RunRegistry(model.decode)
     examples = recorded_examples()
-    t = translations(examples)
+    t = page_texts()
     defaults = DecodeConfig()
 
     async def poll(arguments: list) -> dict[str, Any]:
@@ -171,9 +176,8 @@ def build(model: Model) -> gr.Blocks:
             return {"error": str(problem)}
 
     with gr.Blocks(title="ReFusion, decoded", analytics_enabled=False, fill_width=True) as page:
-        with gr.Row(elem_id="head"):
-            gr.Markdown("# ReFusion, decoded", elem_id="title")
-            gr.Markdown(t("subtitle"), elem_id="subtitle")
+        gr.Navbar(visible=False)  # ours speaks the visitor's language
+        _head(t)
         with gr.Row(elem_id="bar"):
             prompt = gr.Textbox(
                 DEMO_PROMPT,
@@ -255,7 +259,24 @@ def build(model: Model) -> gr.Blocks:
             f"['', ...(await window.refusion.example(name, {json.dumps(defaults.to_dict())}) ?? now)]",
             api_visibility="private",
         )
+    for part in PAGES:
+        with page.route(part.NAME, f"/{part.NAME}", show_in_navbar=False):
+            _head(t)
+            part.build(t, model)
     return page
+
+
+def page_texts() -> gr.I18n:
+    """The texts of all pages."""
+    return translations(recorded_examples(), *(part.TEXTS for part in PAGES))
+
+
+def _head(t: Callable[[str], Any]) -> None:
+    """Title and the way to the other pages. Relative addresses, since a Space serves under a path."""
+    with gr.Row(elem_id="head"):
+        gr.Markdown("# ReFusion, decoded", elem_id="title")
+        gr.Markdown(t("subtitle"), elem_id="subtitle")
+        gr.Markdown(t("nav"), elem_id="nav")
 
 
 def _settings_row(t: Callable[[str], Any], defaults: DecodeConfig) -> list[gr.components.Component]:
@@ -359,7 +380,7 @@ def launch(*, host: str, port: int, model: Model) -> None:
         theme=theme(),
         css=CSS,
         head=page_head(first),
-        i18n=translations(recorded_examples()),
+        i18n=page_texts(),
         ssr_mode=False,
         run_history=False,
         footer_links=[],
