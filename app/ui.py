@@ -176,7 +176,6 @@ def build(model: Model) -> gr.Blocks:
             return {"error": str(problem)}
 
     with gr.Blocks(title="ReFusion, decoded", analytics_enabled=False, fill_width=True) as page:
-        gr.Navbar(visible=False)  # ours speaks the visitor's language
         _head(t)
         with gr.Row(elem_id="bar"):
             prompt = gr.Textbox(
@@ -273,6 +272,7 @@ def page_texts() -> gr.I18n:
 
 def _head(t: Callable[[str], Any]) -> None:
     """Title and the way to the other pages. Relative addresses, since a Space serves under a path."""
+    gr.Navbar(visible=False)  # ours speaks the visitor's language
     with gr.Row(elem_id="head"):
         gr.Markdown("# ReFusion, decoded", elem_id="title")
         gr.Markdown(t("subtitle"), elem_id="subtitle")
