@@ -20,8 +20,8 @@ _TEXTS = POLICY_TEXTS | {
         "看语言模型如何同时写出回答的多个部分",
     ),
     "nav": (
-        "[Decode](./) [About](about)",
-        "[解码](./) [关于](about)",
+        "[Decode](./) [Race](race) [About](about)",
+        "[解码](./) [比赛](race) [关于](about)",
     ),
     "prompt": ("Prompt", "提示词"),
     "prompt_placeholder": (

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from refusion_core import DecodeConfig, Fork, PromptError, RecordConfig
+from refusion_core import Fork, PromptError, RecordConfig
+from refusion_core.config import AnyDecodeConfig
 from refusion_core.events import Event, dump_event
 
 MAX_WAITING = 8
@@ -27,7 +28,7 @@ class Request:
     """What a visitor wants decoded: a prompt, or a fork of a run."""
 
     prompt: str | None
-    config: DecodeConfig
+    config: AnyDecodeConfig
     record: RecordConfig = field(default_factory=RecordConfig)
     fork: Fork | None = None
 

@@ -24,7 +24,7 @@ from refusion_core.events import Event  # noqa: E402
 from refusion_core.fork import SAME_SLOTS  # noqa: E402
 from refusion_core.selection import known_policies  # noqa: E402
 
-from . import about  # noqa: E402
+from . import about, race  # noqa: E402
 from .i18n import POLICY_TEXTS, translations  # noqa: E402
 from .player import (  # noqa: E402
     check_trace,
@@ -53,7 +53,7 @@ PRESETS = {
 }
 SETTINGS = tuple(DecodeConfig().to_dict())
 # Beside the main page, each at its own address; a module has NAME, TEXTS and build(t, model).
-PAGES = (about,)
+PAGES = (race, about)
 
 CSS = """
 body, .gradio-container { background: var(--body-background-fill); }
@@ -84,18 +84,19 @@ body, .gradio-container { background: var(--body-background-fill); }
 body:not(.refusion-live) #stop { opacity: 0.55; }
 .refusion-message { margin: 0 0 10px; padding: 8px 12px; border: 1px solid #d55e00; border-left-width: 4px;
   border-radius: 8px; background: var(--block-background-fill); overflow-wrap: anywhere; }
-footer { display: none !important; }
+footer, .nav-holder { display: none !important; } /* our own links speak the visitor's language */
 """
 
 
 class Model:
-    """The checkpoint of the app: loaded once, when it is first needed or in the background."""
+    """The checkpoint of the app, loaded once, when it is first needed or in the background, and its runs."""
 
     def __init__(self, source: str, device: str, mask_token_id: int | None = None) -> None:
         self._source = source
         self._options = {"device": device, "mask_token_id": mask_token_id}
         self._lock = threading.Lock()
         self._checkpoint: Any = None
+        self.runs = RunRegistry(self.decode)
 
     def get(self) -> Any:
         """The checkpoint. Raises CheckpointError when it cannot be loaded; asked again, it tries again."""
@@ -133,8 +134,8 @@ class Model:
 
 
 def build(model: Model) -> gr.Blocks:
-    """The page, wired to a registry of runs of ``model``."""
-    runs = RunRegistry(model.decode)
+    """The page, wired to the runs of ``model``."""
+    runs = model.runs
     examples = recorded_examples()
     t = page_texts()
     defaults = DecodeConfig()
@@ -272,7 +273,6 @@ def page_texts() -> gr.I18n:
 
 def _head(t: Callable[[str], Any]) -> None:
     """Title and the way to the other pages. Relative addresses, since a Space serves under a path."""
-    gr.Navbar(visible=False)  # ours speaks the visitor's language
     with gr.Row(elem_id="head"):
         gr.Markdown("# ReFusion, decoded", elem_id="title")
         gr.Markdown(t("subtitle"), elem_id="subtitle")

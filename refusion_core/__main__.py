@@ -17,7 +17,7 @@ from rich.table import Table
 from . import options
 from .calibration import by_slot_size
 from .compare import compare
-from .config import DecodeConfig, RecordConfig
+from .config import CONFIGS, RecordConfig
 from .errors import PromptError, RefusionError
 from .events import Commit, Event, RunFinished, RunStarted, Statistics, dump_event
 from .export import trace_page
@@ -118,7 +118,8 @@ def decode_command(
 @app.command("record")
 def record_command(
     examples: Annotated[
-        Path, typer.Argument(help="JSON list of objects with name, prompt and settings.")
+        Path,
+        typer.Argument(help="JSON list of objects with name, prompt, decoder, settings, record."),
     ],
     output: Annotated[Path, typer.Option(help="Folder for NAME.trace.jsonl.")],
     model: options.Model = "bundled",
@@ -126,7 +127,12 @@ def record_command(
 ) -> None:
     """Decode a list of examples and write their traces."""
     wanted = [
-        (entry["name"], entry["prompt"], DecodeConfig(**entry.get("settings", {})))
+        (
+            entry["name"],
+            entry["prompt"],
+            CONFIGS[entry.get("decoder", "refusion")](**entry.get("settings", {})),
+            RecordConfig(**entry.get("record", {})),
+        )
         for entry in _read_examples(examples)
     ]
 
@@ -136,9 +142,9 @@ def record_command(
     checkpoint = load_checkpoint(model, device=device)
     use_fitting_threads(checkpoint)
     output.mkdir(parents=True, exist_ok=True)
-    for name, prompt, config in track(wanted, description="recording", console=_STDERR):
+    for name, prompt, config, record in track(wanted, description="recording", console=_STDERR):
         path = output / f"{name}{TRACE_SUFFIX}"
-        write_trace(decode(checkpoint, prompt=prompt, config=config), path)
+        write_trace(decode(checkpoint, prompt=prompt, config=config, record=record), path)
         typer.echo(path)
 
 
@@ -238,7 +244,7 @@ def _summary(trace: Trace) -> dict[str, object]:
 
 def _read_examples(path: Path) -> list[dict[str, Any]]:
     """The entries of an examples file; raises PromptError when one of them is not of the form."""
-    fix = "give a JSON list of objects with name, prompt and, if wanted, settings"
+    fix = "give a JSON list of objects with name, prompt and, if wanted, decoder, settings, record"
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
@@ -248,9 +254,20 @@ def _read_examples(path: Path) -> list[dict[str, Any]]:
         texts = isinstance(settings, dict) and (entry.get("name"), entry.get("prompt"))
         if not texts or not all(isinstance(text, str) for text in texts):
             raise PromptError("examples", entry, "is not of the form", fix)
-        unknown = settings.keys() - DecodeConfig.__dataclass_fields__.keys()
-        if unknown:
-            raise PromptError("examples settings", sorted(unknown), "are unknown", fix)
+        decoder, record = entry.get("decoder", "refusion"), entry.get("record", {})
+        if decoder not in CONFIGS:
+            raise PromptError(
+                "examples decoder", decoder, "is unknown", f"give one of {', '.join(CONFIGS)}"
+            )
+        if not isinstance(record, dict):
+            raise PromptError("examples record", record, "is not of the form", fix)
+        for field, given, known in (
+            ("settings", settings, CONFIGS[decoder]),
+            ("record", record, RecordConfig),
+        ):
+            unknown = given.keys() - known.__dataclass_fields__.keys()
+            if unknown:
+                raise PromptError(f"examples {field}", sorted(unknown), "are unknown", fix)
     return entries
 
 

@@ -194,6 +194,12 @@ class MaskedDiffusionConfig:
 
 
 AnyDecodeConfig = DecodeConfig | AutoregressiveConfig | MaskedDiffusionConfig
+# The settings of every decoder, by the decoder's name.
+CONFIGS: dict[str, type[AnyDecodeConfig]] = {
+    "refusion": DecodeConfig,
+    "ar": AutoregressiveConfig,
+    "mdm": MaskedDiffusionConfig,
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from refusion_core import read_trace
+from refusion_core.events import Plan
 from tests.fakes import GOLDEN
 
 MODEL = str(GOLDEN / "models" / "easy")
@@ -70,3 +71,38 @@ def test_a_damaged_trace_names_line_and_field(tmp_path):
     done = call("validate", str(path))
     assert done.returncode == 2
     assert "line 1, run_started." in done.stderr
+
+
+ENTRY = {"name": "one", "prompt": "Compute 3 + 4.", "settings": {"gen_length": 8}}
+
+
+def test_record_decodes_each_example_as_it_says(tmp_path):
+    examples = tmp_path / "examples.json"
+    other = ENTRY | {"name": "two", "decoder": "mdm", "record": {"top_k": 0, "dependency": None}}
+    examples.write_text(json.dumps([ENTRY, other]))
+    done = call("record", str(examples), "--output", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    one, two = (read_trace(tmp_path / "out" / f"{name}.trace.jsonl") for name in ("one", "two"))
+    assert (one.started.decoder, two.started.decoder) == ("refusion", "mdm")
+    assert one.started.response_length == two.started.response_length == 8
+    plans = [next(e for e in trace if isinstance(e, Plan)) for trace in (one, two)]
+    assert [len(plan.slots[0].alternatives[0]) for plan in plans] == [4, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"prompt": 3}, "is not of the form"),
+        ({"settings": {"speed": 1}}, "examples settings = ['speed']"),
+        ({"decoder": "beam"}, "examples decoder = 'beam'"),
+        ({"decoder": "mdm", "settings": {"slot_size": 4}}, "examples settings = ['slot_size']"),
+        ({"record": {"everything": True}}, "examples record = ['everything']"),
+        ({"record": "all"}, "examples record = 'all'"),
+    ],
+)
+def test_record_refuses_what_it_does_not_know(tmp_path, change, named):
+    examples = tmp_path / "examples.json"
+    examples.write_text(json.dumps([ENTRY | change]))
+    done = call("record", str(examples), "--output", str(tmp_path))
+    assert done.returncode == 2 and named in done.stderr
+    assert done.stderr.count("\n") == 1

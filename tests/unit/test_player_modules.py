@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from pathlib import Path
 
@@ -175,3 +176,37 @@ def test_the_mask_that_is_drawn_is_the_mask_of_the_model(name):
         ]
         mask = visibility(torch.tensor(queries), torch.tensor(cached, dtype=torch.long))
         assert torch.equal(torch.tensor(drawn), mask)
+
+
+MARKS = """
+    import { CLOCKS, markAt, marksOf } from "SOURCE/clock.js";
+    const marks = Object.fromEntries(CLOCKS.map((clock) => [clock, marksOf(trace, clock)]));
+    const probes = marks.forwards.flatMap(({ time }) => [time, time + 0.5]);
+    const found = probes.map((time) => [time, markAt(marks.forwards, time).at]);
+    console.log(JSON.stringify({ marks, found }));
+"""
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name.split(".")[0])
+def test_a_clock_shows_what_was_known_then(path):
+    """After n forwards: all events before the next one; after i iterations: all events before iteration i."""
+    events = list(read_trace(path))
+    found = node(MARKS, path.read_text(encoding="utf-8"))
+    forwards = [n for n, event in enumerate(events) if isinstance(event, Forward)]
+    ends = [*(n - 1 for n in forwards), len(events) - 1]
+    marks = found["marks"]
+    assert [(m["time"], m["at"]) for m in marks["forwards"]] == list(enumerate(ends))
+    assert [m["at"] for m in marks["seconds"]] == ends
+    times = [m["time"] for m in marks["seconds"]]
+    assert times[-1] == pytest.approx(sum(events[n].seconds for n in forwards))
+    assert times == sorted(times) and times[0] == 0
+    assert all(at == ends[min(math.floor(time), len(forwards))] for time, at in found["found"])
+    whole = [m["at"] for m in marks["iterations"] if m["time"] == int(m["time"])]
+    starts = {}
+    for n, event in enumerate(events):
+        if getattr(event, "iteration", None) is not None:
+            starts.setdefault(event.iteration, n)
+    assert whole == [*(n - 1 for n in starts.values()), len(events) - 1]
+    steps = [m["at"] for m in marks["iterations"] if m["time"] != int(m["time"])]
+    kinds = [n for n, e in enumerate(events) if e.type in ("plan", "verify", "infill_round")]
+    assert steps == kinds

@@ -2,12 +2,14 @@ import { SCHEMA_VERSION } from "./constants.js";
 import css from "../player.css";
 import { EXPORTS } from "./export-menu.js";
 import { Player } from "./player.js";
+import { Together } from "./together.js";
 
 /**
  * Mounts a player in an element.
  * @param {HTMLElement} element
  * @param {{autoplay?: boolean, lang?: "en"|"zh", label?: string, onGap?: (fromSeq: number) => void,
- *   onCursor?: (info: object) => void}} [options]
+ *   onCursor?: (info: object) => void, parts?: string[], controlled?: boolean}} [options] parts: names of the views to
+ *   show, all if left out; controlled: something else moves it, it has no transport and no keys of its own
  */
 function mount(element, options = {}) {
   addStyle();
@@ -22,6 +24,12 @@ function mount(element, options = {}) {
   };
 }
 
+/** Mounts several runs on one clock in an element; options as of {@link Together}. */
+function together(element, options) {
+  addStyle();
+  return new Together(element, options);
+}
+
 /** The style is part of the script, once in a document. */
 function addStyle() {
   if (document.querySelector("style[data-rfp]")) return;
@@ -31,4 +39,4 @@ function addStyle() {
   document.head.append(style);
 }
 
-window.RefusionPlayer = Object.freeze({ mount, schemaVersion: SCHEMA_VERSION });
+window.RefusionPlayer = Object.freeze({ mount, together, schemaVersion: SCHEMA_VERSION });

@@ -44,7 +44,7 @@ export class Player {
   createViews() {
     const { element, speaker } = this;
     element.classList.add("rfp");
-    element.tabIndex = 0;
+    if (!this.options.controlled) element.tabIndex = 0;
     element.setAttribute("role", "region");
     element.lang = speaker.language;
     if (this.options.label) element.setAttribute("aria-label", this.options.label);
@@ -62,16 +62,19 @@ export class Player {
     this.help = new Help(this);
     this.exports = new ExportMenu(this);
     this.transport.side.append(this.exports.node);
-    this.stage.section.append(this.transport.node, this.stage.legend, this.stage.answerBox);
+    const { parts, controlled } = this.options;
+    this.stage.section.append(...(controlled ? [] : [this.transport.node]), this.stage.legend, this.stage.answerBox);
     // Canvases first: text on a canvas makes the browser resolve the styles that the others are about to change.
-    this.views = [this.orders, this.dependency, this.timeline, this.ledger, this.stage, this.scoreboard, this.whatif,
+    const all = [this.orders, this.dependency, this.timeline, this.ledger, this.stage, this.scoreboard, this.whatif,
       this.narration];
+    const isShown = (view) => !parts || parts.some((name) => this[name] === view);
+    this.views = all.filter(isShown);
     this.notice = el("div", "rfp-notice");
     this.notice.setAttribute("role", "alert");
     this.notice.hidden = true;
     this.probe = el("span", "rfp-probe");
     this.probe.setAttribute("aria-hidden", "true");
-    const column = (...views) => el("div", "rfp-column", ...views.map((view) => view.section));
+    const column = (...views) => el("div", "rfp-column", ...views.filter(isShown).map((view) => view.section));
     const left = column(this.stage, this.orders, this.timeline, this.ledger);
     const right = column(this.narration, this.scoreboard, this.whatif, this.dependency);
     this.layout = el("div", "rfp-layout", left, right);
@@ -84,9 +87,11 @@ export class Player {
     this.gone = new AbortController();
     const { signal } = this.gone;
     const repaint = () => this.refreshPalette();
-    this.element.addEventListener("keydown", (event) => this.onKey(event), { signal });
-    window.addEventListener("hashchange", () => this.openAtHash(), { signal });
-    this.listenForFiles();
+    if (!this.options.controlled) {
+      this.element.addEventListener("keydown", (event) => this.onKey(event), { signal });
+      window.addEventListener("hashchange", () => this.openAtHash(), { signal });
+      this.listenForFiles();
+    }
     this.darkness.addEventListener("change", repaint, { signal });
     const themes = new MutationObserver(repaint);
     for (let node = this.element; node; node = node.parentElement) {
@@ -193,7 +198,7 @@ export class Player {
     if (!this.trace.finished) problems.push(["problem.partial", {}]);
     this.setProblems(problems);
     this.buildViews();
-    if (this.openAtHash()) return;
+    if (!this.options.controlled && this.openAtHash()) return;
     if (this.options.autoplay) this.playFrom(0);
     else this.moveTo(this.trace.length - 1);
   }

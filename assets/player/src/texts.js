@@ -1,5 +1,8 @@
+import { TOGETHER_TEXTS } from "./together-texts.js";
+
 export const TEXTS = {
   en: {
+    ...TOGETHER_TEXTS.en,
     "player": "Decoding player",
     "prompt": "Prompt",
     "prompt.empty": "empty prompt",
@@ -272,6 +275,7 @@ export const TEXTS = {
     "term.tpf": "Committed response tokens divided by forwards of the model.",
   },
   zh: {
+    ...TOGETHER_TEXTS.zh,
     "player": "解码播放器",
     "prompt": "提示词",
     "prompt.empty": "提示词为空",
