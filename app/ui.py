@@ -20,6 +20,7 @@ from refusion_core import (
     RefusionError,
     parse_trace,
 )  # noqa: E402
+from refusion_core.config import DEPENDENCY_METHODS  # noqa: E402
 from refusion_core.events import Event  # noqa: E402
 from refusion_core.fork import SAME_SLOTS  # noqa: E402
 from refusion_core.selection import known_policies  # noqa: E402
@@ -214,7 +215,7 @@ def build(model: Model) -> gr.Blocks:
                 )
                 settings = _settings_row(t, defaults)
                 dependency = gr.Radio(
-                    [(t("attention"), "attention"), (t("revealed"), "revealed")],
+                    [(t(name), name) for name in DEPENDENCY_METHODS],
                     value="attention",
                     label=t("dependency"),
                     info=t("dependency_info"),

@@ -202,6 +202,9 @@ CONFIGS: dict[str, type[AnyDecodeConfig]] = {
 }
 
 
+DEPENDENCY_METHODS = ("attention", "revealed", "joint")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecordConfig:
     """What is written down beside the decisions; never changes what is decoded.
@@ -216,12 +219,12 @@ class RecordConfig:
 
     def __post_init__(self) -> None:
         _require_int("top_k", self.top_k, 0)
-        if self.dependency not in (None, "attention", "revealed"):
+        if self.dependency not in (None, *DEPENDENCY_METHODS):
             raise ConfigError(
                 "dependency",
                 self.dependency,
                 "is no method",
-                'give "attention", "revealed" or None',
+                f"give one of {', '.join(DEPENDENCY_METHODS)}, or None",
             )
 
 

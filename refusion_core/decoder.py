@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from . import selection
-from .dependency import AttentionMass, reveal_capacity, revealed
+from .dependency import AttentionMass, joint, reveal_capacity, revealed
 from .events import (
     Commit,
     CommittedSlot,
@@ -208,10 +208,7 @@ class SlotDecoder(Run):
         drafts = self._drafts(remaining, masks)
         if self.record:
             yield from self._emit_plan(drafts)
-            if watcher is not None:
-                yield from self._emit_attention(remaining, watcher)
-            elif self._measures_reveals and len(remaining) > 1:
-                yield from self._emit_revealed(drafts, masks[:, 0])
+            yield from self._emit_dependency(drafts, masks[:, 0], watcher)
         return drafts
 
     def _drafts(self, remaining: list[int], masks: Tensor) -> list[Draft]:
@@ -622,46 +619,62 @@ class SlotDecoder(Run):
     def _dependency_columns(self, remaining: list[int]) -> list[int]:
         return sorted({*self._owners, *remaining})
 
-    @property
-    def _measures_reveals(self) -> bool:
-        return self.record is not None and self.record.dependency == "revealed"
-
     def _room_for_watching(self) -> int:
-        if not self._measures_reveals and self.config.policy == "threshold":
+        measures = self.record is not None and self.record.dependency in ("revealed", "joint")
+        if not measures and self.config.policy == "threshold":
             return 0
         return reveal_capacity(self.config.slots_per_block, self.config.slot_size)
 
+    def _slots_of(self, drafts: list[Draft]) -> list[tuple[list[int], range]]:
+        return [(draft.tokens, self._span(draft.slot)) for draft in drafts]
+
     def _revealed(self, drafts: list[Draft], before: Tensor) -> Tensor:
         """Revealed dependency [n, n] of the drafted slots, over the committed entries."""
-        spans = [(draft.tokens, self._span(draft.slot)) for draft in drafts]
-        return revealed(self.model, self._cache, spans, before, self.mask_id)
+        return revealed(self.model, self._cache, self._slots_of(drafts), before, self.mask_id)
 
-    def _emit_revealed(self, drafts: list[Draft], before: Tensor) -> Emits:
-        """Revealed dependency of the remaining slots on one another, before [n, D]: their first masks."""
-        matrix = self._revealed(drafts, before)
-        chosen = [place for place, draft in enumerate(drafts) if draft.choice.chosen]
-        slots = tuple(draft.slot for draft in drafts)
+    def _emit_dependency(
+        self, drafts: list[Draft], before: Tensor, watcher: AttentionMass | None
+    ) -> Emits:
+        """How the slots of a plan depend on one another; before [n, D]: the hidden states of their first masks.
+
+        Of a single slot only attention has something to say.
+        """
+        method, values = self.record.dependency, {}
+        rows = columns = [draft.slot for draft in drafts]
+        chosen = [draft.slot for draft in drafts if draft.choice.chosen]
+        if method == "attention":
+            masses = watcher.matrix()
+            matrix, columns = masses[:, 1:], self._dependency_columns(rows)
+            values["prompt"] = _rounded(masses[:, 0])
+        elif method == "revealed" and len(drafts) > 1:
+            matrix = self._revealed(drafts, before)
+        elif method == "joint" and len(chosen) > 1:
+            rows = columns = chosen
+            own = [draft for draft in drafts if draft.choice.chosen]
+            matrix, gains = joint(self.model, self._cache, self._slots_of(own), self.mask_id)
+            values["gains"] = _rounded(gains)
+        else:
+            return
+        if method == "joint":
+            violated = gains.abs().sum()
+        else:
+            inside = matrix[[rows.index(slot) for slot in chosen]]
+            inside = inside[:, [columns.index(slot) for slot in chosen]]
+            violated = inside.sum() - inside.diagonal().sum()
         yield from self._recorder.emit(
             Dependency,
             forward=self._forwards - 1,
-            method="revealed",
-            rows=slots,
-            columns=slots,
-            matrix=tuple(tuple(round(value, 6) for value in row) for row in matrix.tolist()),
-            violated=round(matrix[chosen][:, chosen].sum().item(), 6),
+            method=method,
+            rows=tuple(rows),
+            columns=tuple(columns),
+            matrix=tuple(map(_rounded, matrix)),
+            violated=round(violated.item(), 6),
+            **values,
         )
 
-    def _emit_attention(self, remaining: list[int], watcher: AttentionMass) -> Emits:
-        rows = [[round(value, 5) for value in row] for row in watcher.matrix().tolist()]
-        yield from self._recorder.emit(
-            Dependency,
-            forward=self._forwards - 1,
-            method="attention",
-            rows=tuple(remaining),
-            columns=tuple(self._dependency_columns(remaining)),
-            matrix=tuple(tuple(row[1:]) for row in rows),
-            prompt=tuple(row[0] for row in rows),
-        )
+
+def _rounded(values: Tensor) -> tuple[float, ...]:
+    return tuple(round(value, 6) for value in values.tolist())
 
 
 def _statuses(accepted: int, total: int) -> tuple[str, ...]:

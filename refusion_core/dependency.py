@@ -1,4 +1,5 @@
-"""How slots depend on each other: attention mass, read off the plan forward, and revealed dependency.
+"""How slots depend on each other: attention mass, read off the plan forward; revealed dependency; and what a
+parallel step lost, joint gain.
 
 Knows nothing of events; the decoder turns the numbers into one.
 """
@@ -61,17 +62,16 @@ class AttentionMass:
 
 
 def reveal_capacity(slots: int, slot_size: int) -> int:
-    """Cache entries that :func:`revealed` needs beyond the committed ones."""
+    """Cache entries that :func:`revealed` and :func:`joint` need beyond the committed ones."""
     return max(REVEAL_TOKENS, slots * slot_size)
+
+
+Slot = tuple[Sequence[int], Sequence[int]]  # tokens of a draft, and their positions
 
 
 @torch.no_grad()
 def revealed(
-    model: Any,
-    cache: KVCache,
-    drafts: Sequence[tuple[Sequence[int], Sequence[int]]],
-    before: Tensor,
-    mask_id: int,
+    model: Any, cache: KVCache, drafts: Sequence[Slot], before: Tensor, mask_id: int
 ) -> Tensor:
     """Revealed dependency M [n, n] of n remaining slots: M[j, i] is the Jensen-Shannon divergence (natural
     logarithm, 0 to ln 2) between the distributions of slot j's first token before and after slot i's draft is
@@ -84,46 +84,104 @@ def revealed(
     after a commit. Costs n groups of n * S tokens, at most ``REVEAL_TOKENS`` a forward, over the shared cache.
     """
     matrix = torch.zeros(len(drafts), len(drafts))
+    groups = []
+    for i, draft in enumerate(drafts):
+        group = _known(draft)
+        for j, (_, positions) in enumerate(drafts):
+            if j != i:
+                group += [(mask_id, p, None if k else (j, i)) for k, p in enumerate(positions)]
+        groups.append(group)
+    for logits, cells in _answers(model, cache, groups):
+        rows = [j for j, _ in cells]
+        old = model.logits(before[rows]).float()
+        matrix[rows, [i for _, i in cells]] = _divergence(old, logits).cpu()
+    return matrix
+
+
+@torch.no_grad()
+def joint(
+    model: Any, cache: KVCache, drafts: Sequence[Slot], mask_id: int
+) -> tuple[Tensor, Tensor]:
+    """What n slots that were chosen together tell of one another: the gain in log probability (nats) of a
+    slot's draft when others are known, its pointwise mutual information with them. Below 0 the others speak
+    against it.
+
+    drafts: tokens and positions of each slot, in position order
+
+    Answers (M [n, n], gains [n]): M[j, i] is slot j's gain when slot i's draft alone is known, diagonal 0;
+    gains[j] that when all the others are. A draft's log probability is that of its first token at a mask, as
+    the plan reads it, and of the others each given those before, as verify reads them, behind the committed
+    entries and the known drafts (paper, section 3.3; the masks of further slots are left out). Costs
+    n * (n + 1) queries of up to 2 * n * S tokens.
+    """
+    n = len(drafts)
+    knowns = [[(), *((i,) for i in range(n) if i != j), _others(n, j)] for j in range(n)]
+    chances = [[0.0] * len(known) for known in knowns]
+    groups = []
+    for j, (tokens, positions) in enumerate(drafts):
+        for q, known in enumerate(knowns[j]):
+            head = [fed for i in known for fed in _known(drafts[i])]
+            groups.append([*head, (mask_id, positions[0], (j, q, tokens[0]))])
+            given = zip(tokens[:-1], positions[:-1], tokens[1:], strict=True)
+            groups.append([*head, *((t, p, (j, q, following)) for t, p, following in given)])
+    for logits, asked in _answers(model, cache, groups):
+        wanted = torch.tensor([token for _, _, token in asked], device=logits.device)
+        found = logits.log_softmax(-1).gather(1, wanted[:, None])[:, 0]
+        for (j, q, _), chance in zip(asked, found.tolist(), strict=True):
+            chances[j][q] += chance
+    matrix, gains = torch.zeros(n, n), torch.zeros(n)
+    for j, (alone, *pairs, together) in enumerate(chances):
+        matrix[j, list(_others(n, j))] = torch.tensor(pairs) - alone
+        gains[j] = together - alone
+    return matrix, gains
+
+
+def _others(n: int, j: int) -> tuple[int, ...]:
+    return tuple(i for i in range(n) if i != j)
+
+
+# A token that is fed: its id, its position, and what is asked of it.
+_Fed = tuple[int, int, Any]
+
+
+def _known(draft: Slot) -> list[_Fed]:
+    return [(token, position, None) for token, position in zip(*draft, strict=True)]
+
+
+def _answers(
+    model: Any, cache: KVCache, groups: list[list[_Fed]]
+) -> Iterator[tuple[Tensor, list[Any]]]:
+    """Feed groups side by side over the cache, which stays as it is: the logits [N, V] of the tokens of which
+    something is asked, and what that is."""
     start = cache.length
-    for batch in _reveal_batches(drafts, mask_id):
-        fed = [token for reveal in batch for token in reveal]
+    for batch in _batches(groups):
+        fed = [(*entry, number) for number, group in enumerate(batch) for entry in group]
         hidden = model.feed(
             [token for token, _, _, _ in fed],
             [position for _, position, _, _ in fed],
             cache,
-            [group for _, _, group, _ in fed],
+            [number for _, _, _, number in fed],
         )
         cache.rewind(start)
-        asked = [(place, slot) for place, (_, _, _, slot) in enumerate(fed) if slot is not None]
-        columns = [fed[place][2] - 1 for place, _ in asked]
-        for at in range(0, len(asked), _ROWS_AT_ONCE):
-            part = asked[at : at + _ROWS_AT_ONCE]
-            rows = [slot for _, slot in part]
-            old = model.logits(before[rows]).float()
-            new = model.logits(hidden[[place for place, _ in part]]).float()
-            matrix[rows, columns[at : at + _ROWS_AT_ONCE]] = _divergence(old, new).cpu()
-    return matrix
+        places = [place for place, (_, _, asked, _) in enumerate(fed) if asked is not None]
+        for at in range(0, len(places), _ROWS_AT_ONCE):
+            part = places[at : at + _ROWS_AT_ONCE]
+            yield model.logits(hidden[part]).float(), [fed[place][2] for place in part]
 
 
-_Fed = tuple[int, int, int, int | None]  # token, position, group, slot whose first mask it is
-
-
-def _reveal_batches(
-    drafts: Sequence[tuple[Sequence[int], Sequence[int]]], mask_id: int
-) -> Iterator[list[list[_Fed]]]:
-    """The reveals, one group each, in batches of at most ``REVEAL_TOKENS`` tokens (or one reveal)."""
+def _batches(groups: list[list[_Fed]]) -> Iterator[list[list[_Fed]]]:
+    """The groups in batches of at most ``REVEAL_TOKENS`` tokens (or one group), without what follows the last
+    token of which something is asked."""
     batch: list[list[_Fed]] = []
-    for i, (tokens, span) in enumerate(drafts):
-        reveal: list[_Fed] = [(t, p, i + 1, None) for t, p in zip(tokens, span, strict=True)]
-        for j, (_, masks) in enumerate(drafts):
-            if j != i:
-                reveal += [(mask_id, p, i + 1, None if k else j) for k, p in enumerate(masks)]
-        while reveal and len(reveal) > len(tokens) and reveal[-1][3] is None:
-            reveal.pop()  # nothing is asked of what follows the last first mask
-        if batch and sum(map(len, batch)) + len(reveal) > REVEAL_TOKENS:
+    for group in groups:
+        asked = [place for place, (_, _, what) in enumerate(group) if what is not None]
+        if not asked:
+            continue
+        needed = group[: asked[-1] + 1]
+        if batch and sum(map(len, batch)) + len(needed) > REVEAL_TOKENS:
             yield batch
             batch = []
-        batch.append(reveal)
+        batch.append(needed)
     if batch:
         yield batch
 

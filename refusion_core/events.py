@@ -329,15 +329,19 @@ class Dependency(Event):
     Method ``attention``: attention mass of the row slot's mask queries in the plan forward, mean over its
     tokens, the layers and the heads, on the entries of the column slot; ``prompt`` is the mass on the prompt.
     Method ``revealed``: Jensen-Shannon divergence (0 to ln 2) of the row slot's first-token distribution before
-    and after the column slot's draft is revealed; ``violated`` sums it over the chosen slots.
+    and after the column slot's draft is revealed.
+    Method ``joint``, of the chosen slots: gain in log probability (nats) of the row slot's draft when the
+    column slot's is known; ``gains`` when all others are.
+    ``violated``: the sum over the slots chosen together, of ``joint`` that of the absolute gains.
     """
 
     type: ClassVar[str] = "dependency"
-    method: Literal["attention", "revealed"]
+    method: Literal["attention", "revealed", "joint"]
     rows: tuple[Count, ...]
     columns: tuple[Count, ...]
     matrix: tuple[tuple[Finite, ...], ...]
     prompt: tuple[Finite, ...] | None = None
+    gains: tuple[Finite, ...] | None = None
     violated: Finite | None = None
 
 

@@ -259,7 +259,9 @@ def test_an_address_opens_at_an_iteration_and_the_link_gives_it(new_player, gold
     page.page.wait_for_function("() => window.copied")
     link = page.page.evaluate("() => window.copied")
     assert link.endswith("#iter=3")
-    assert page.text(".rfp-status") == "Link copied"
+    page.page.wait_for_function(
+        "() => document.querySelector('.rfp-status').innerText === 'Link copied'"
+    )
     page.page.goto("about:blank")
     page.page.goto(link)
     page.wait("iteration", 2)

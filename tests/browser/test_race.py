@@ -102,7 +102,8 @@ def test_a_live_race_of_a_held_out_prompt_is_judged(page):
     prompt = page.input_value("#prompt textarea")
     page.evaluate("new Promise((done) => setTimeout(done, 400))")  # Gradio takes the task over
     page.click("#run")
-    page.wait_for_function(f"(p) => {RACE}.text(0).includes(JSON.stringify(p))", arg=prompt)
+    shown = f"(p) => {RACE}.lanes[0].player.trace.run?.prompt_text === p"
+    page.wait_for_function(shown, arg=prompt)
     wait(page, "+d.length > 0 && d.playing === 'true'")
     seek(page, 10**6)
     runs = traces(page)

@@ -56,10 +56,89 @@ def test_revealed_equals_one_forward_per_reveal(monkeypatch):
     assert found.violated == pytest.approx(inside, abs=1e-5)
 
 
-def run_on_rule(rule, **settings):
+def test_joint_equals_one_forward_per_query(monkeypatch):
+    """Every slot read alone behind the prompt and what is known, with float64 distributions."""
+    monkeypatch.setattr(dependency, "REVEAL_TOKENS", 40)  # several batches
+    checkpoint = load_checkpoint(GOLDEN / "models" / "untied", device="cpu")
+    size, prompt = 4, [5, 6, 7, 8, 9]
+    config = DecodeConfig(gen_length=20, slot_size=size, serial_blocks=1, slot_threshold=0)
+    record = RecordConfig(dependency="joint")
+    events = list(decode(checkpoint, prompt_ids=prompt, config=config, record=record))
+    plan, found = of(events, Plan)[0], of(events, Dependency)[0]
+    assert found.rows == found.columns == plan.chosen_slots == tuple(range(5))
+    model, mask = checkpoint.model, checkpoint.facts.mask_id
+
+    def span(slot):
+        return list(range(len(prompt) + slot * size, len(prompt) + (slot + 1) * size))
+
+    def chance(slot, known):
+        head = prompt + [token for other in known for token in plan.slots[other].tokens]
+        places = list(range(len(prompt))) + [p for other in known for p in span(other)]
+        draft, total = plan.slots[slot].tokens, 0.0
+        for ids, positions, wanted in (
+            ([mask], span(slot)[:1], draft[:1]),
+            (draft[:-1], span(slot)[:-1], draft[1:]),
+        ):
+            fed = torch.tensor([[*head, *ids]]), torch.tensor([[*places, *positions]])
+            hidden = model.hidden(*fed)[0, len(head) :]
+            rows = model.logits(hidden).double().log_softmax(-1)
+            total += sum(rows[place, token].item() for place, token in enumerate(wanted))
+        return total
+
+    for j in range(5):
+        alone = chance(j, ())
+        for i in range(5):
+            expected = 0.0 if i == j else chance(j, (i,)) - alone
+            assert found.matrix[j][i] == pytest.approx(expected, abs=2e-5)
+        others = [i for i in range(5) if i != j]
+        assert found.gains[j] == pytest.approx(chance(j, others) - alone, abs=2e-5)
+    assert found.violated == pytest.approx(sum(map(abs, found.gains)), abs=1e-5)
+
+
+def test_joint_tells_whether_the_others_speak_for_or_against_a_draft():
+    """Slot 1 doubts its first token (.9) once it sees slot 0 decoded, slot 2 is sure of it (.99)."""
+
+    def rule(token, position, seen):
+        if token != MASK:
+            return {3: 0.95}
+        sees = any(place == 3 and known != MASK for place, known in seen)
+        return {4: {7: 0.9, 11: 0.99}.get(position, 0.95) if sees else 0.95}
+
+    record = RecordConfig(dependency="joint")
+    found = of(run_on_rule(rule, record=record, slot_threshold=0.9), Dependency)[0]
+    doubts, sure = math.log(0.9 / 0.95), math.log(0.99 / 0.95)
+    assert found.gains == pytest.approx([0, doubts, sure], abs=1e-4)
+    expected = [[0, 0, 0], [doubts, 0, 0], [sure, 0, 0]]
+    assert [list(row) for row in found.matrix] == [pytest.approx(r, abs=1e-4) for r in expected]
+
+
+def test_a_slot_chosen_alone_has_no_joint_gain():
+    record = RecordConfig(dependency="joint")
+    events = run_on_rule(lambda *_: {4: 0.5}, record=record, slot_threshold=0.9)
+    assert {len(plan.chosen_slots) for plan in of(events, Plan)} == {1}
+    assert of(events, Dependency) == []
+
+
+def test_attention_inside_the_chosen_set_is_added_up():
+    checkpoint = load_checkpoint(GOLDEN / "models" / "untied", device="cpu")
+    config = DecodeConfig(gen_length=20, slot_size=4, serial_blocks=1, slot_threshold=0.3)
+    events = list(decode(checkpoint, prompt_ids=[5, 6, 7], config=config))
+    pairs = list(zip(of(events, Plan), of(events, Dependency), strict=True))
+    for plan, found in pairs:
+        inside = sum(
+            found.matrix[found.rows.index(j)][found.columns.index(i)]
+            for j in plan.chosen_slots
+            for i in plan.chosen_slots
+            if i != j
+        )
+        assert found.violated == pytest.approx(inside, abs=1e-4)
+    assert any(found.violated > 0 for _, found in pairs)
+
+
+def run_on_rule(rule, record=REVEALED, **settings):
     config = DecodeConfig(**{"gen_length": 12, "slot_size": 4, "serial_blocks": 1} | settings)
     model = RuleModel(rule)
-    decoder = SlotDecoder(model, FACTS, prompt_ids=PROMPT, config=config, record=REVEALED)
+    decoder = SlotDecoder(model, FACTS, prompt_ids=PROMPT, config=config, record=record)
     return list(decoder.run())
 
 
@@ -87,12 +166,13 @@ def test_opposite_certainties_reach_the_upper_bound():
     assert matrix[1][0] == pytest.approx(math.log(2), abs=1e-4)
 
 
-def test_measuring_changes_nothing():
+@pytest.mark.parametrize("method", ["attention", "revealed", "joint"])
+def test_measuring_changes_nothing(method):
     checkpoint = load_checkpoint(GOLDEN / "models" / "untied", device="cpu")
     config = DecodeConfig(gen_length=24, slot_size=4, serial_blocks=2)
     runs = [
         list(decode(checkpoint, prompt_ids=[5, 6, 7], config=config, record=record))
-        for record in (REVEALED, RecordConfig(dependency=None))
+        for record in (RecordConfig(dependency=method), RecordConfig(dependency=None))
     ]
     ends = [run[-1] for run in runs]
     assert ends[0].output_ids == ends[1].output_ids

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import subprocess
@@ -12,7 +14,7 @@ import torch
 
 from refusion_core import read_trace
 from refusion_core.config import AutoregressiveConfig, MaskedDiffusionConfig
-from refusion_core.events import Commit, Forward, Plan, Verify
+from refusion_core.events import Commit, Dependency, Forward, InfillRound, Plan, Verify
 from refusion_core.model import visibility
 from refusion_core.selection import accepted_prefix, accepted_run, choose_slots
 from refusion_core.trace import fold_statistics
@@ -210,3 +212,46 @@ def test_a_clock_shows_what_was_known_then(path):
     steps = [m["at"] for m in marks["iterations"] if m["time"] != int(m["time"])]
     kinds = [n for n, e in enumerate(events) if e.type in ("plan", "verify", "infill_round")]
     assert steps == kinds
+
+
+CSV = """
+    import { scoreboardCsv } from "SOURCE/candidates.js";
+    console.log(JSON.stringify(scoreboardCsv(trace)));
+"""
+
+
+@pytest.mark.parametrize("name", ["infill-rounds", "sums-addition", "table-people"])
+def test_the_scoreboards_as_csv_hold_what_happened(name):
+    path = next(path for path in EXAMPLES if path.name.startswith(name))
+    rows = list(csv.DictReader(io.StringIO(node(CSV, path.read_text(encoding="utf-8")))))
+    events = list(read_trace(path))
+    expected = 0
+    for plan in (event for event in events if isinstance(event, Plan)):
+        own = [event for event in events if getattr(event, "iteration", None) == plan.iteration]
+        found = {slot.slot: slot for e in own if isinstance(e, Verify) for slot in e.slots}
+        rounds = [event for event in own if isinstance(event, InfillRound)]
+        committed = {slot.slot for e in own if isinstance(e, Commit) for slot in e.slots}
+        measured = next((event for event in own if isinstance(event, Dependency)), None)
+        for slot in plan.slots:
+            row = rows[expected]
+            expected += 1
+            assert (row["iteration"], row["slot"]) == (str(plan.iteration + 1), str(slot.slot))
+            assert row["rank"] == str(slot.rank + 1) and row["reason"] == slot.reason
+            assert float(row["confidence"]) == pytest.approx(slot.confidence)
+            assert float(row["margin"]) == pytest.approx(slot.margin)
+            assert row["chosen"] == str(slot.chosen).lower()
+            judged = found.get(slot.slot)
+            assert row["accepted"] == ("" if judged is None else str(judged.accepted_run))
+            assert row["outcome"] == ("" if judged is None else judged.outcome)
+            took = [r for r in rounds if any(entry.slot == slot.slot for entry in r.slots)]
+            assert row["rounds"] == str(len(took))
+            assert row["slowest"] == str(sum(r.straggler == slot.slot for r in rounds))
+            assert row["committed"] == str(slot.slot in committed).lower()
+            if measured is None:
+                assert row["dependency"] == ""
+                continue
+            line = measured.matrix[measured.rows.index(slot.slot)]
+            others = [s for s in plan.chosen_slots if s != slot.slot]
+            total = sum(line[measured.columns.index(other)] for other in others)
+            assert float(row["dependency"]) == pytest.approx(total, abs=1e-9)
+    assert len(rows) == expected > 3

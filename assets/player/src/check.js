@@ -44,7 +44,8 @@ const SHAPES = {
     "dropped_slots?": ["slot"], "eos_position?": "number",
   },
   cache: { discarded: "number" },
-  dependency: { rows: ["slot"], columns: ["slot"], matrix: [NUMBERS], "prompt?": NUMBERS, "violated?": "number" },
+  dependency: { rows: ["slot"], columns: ["slot"], matrix: [NUMBERS], "prompt?": NUMBERS, "gains?": NUMBERS,
+    "violated?": "number", "method?": "string" },
   run_finished: {
     stats: {
       iterations: "number", committed_tokens: "number", forwards: "number", tokens_per_forward: "number",
@@ -88,9 +89,10 @@ function misfit(value, shape, slotCount, path) {
 /** Where lists that go together differ in length, or null. */
 function unequal(event) {
   if (event.type === "dependency") {
-    const { rows, columns, matrix, prompt } = event;
+    const { rows, columns, matrix } = event;
     if (matrix.length !== rows.length || matrix.some((row) => row.length !== columns.length)) return ".matrix";
-    return !prompt || prompt.length === rows.length ? null : ".prompt";
+    const wrong = ["prompt", "gains"].find((name) => event[name] && event[name].length !== rows.length);
+    return wrong ? `.${wrong}` : null;
   }
   const names = PARALLEL[event.type];
   const wrong = names ? event.slots.findIndex((slot) =>

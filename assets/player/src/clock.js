@@ -1,6 +1,7 @@
 /**
  * When a run shows what, on a clock that several runs share. Clocks: "forwards" (each counts one), "seconds" (each
- * as long as it was measured) and "iterations" (whole numbers are commits; plan, verify and rounds lie before them).
+ * as long as it was measured) and "iterations" (whole numbers are commits; plan, verify and rounds lie before them,
+ * each at the same time in all runs, however many rounds one of them takes).
  * @typedef {{time: number, at: number}} Mark from this time on the event at this index is the latest
  */
 export const CLOCKS = ["forwards", "seconds", "iterations"];
@@ -24,7 +25,7 @@ function iterationMarks({ events, iterations }) {
   const marks = [{ time: 0, at: iterations.length ? iterations[0].first - 1 : events.length - 1 }];
   iterations.forEach((record, n) => {
     const steps = [record.plan, record.verify, ...record.rounds].filter((at) => at >= 0);
-    steps.forEach((at, k) => marks.push({ time: n + (k + 1) / (steps.length + 1), at }));
+    steps.forEach((at, k) => marks.push({ time: n + (k + 1) / (k + 2), at }));
     marks.push({ time: n + 1, at: (n + 1 < iterations.length ? iterations[n + 1].first : events.length) - 1 });
   });
   return marks;

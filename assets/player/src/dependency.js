@@ -4,9 +4,12 @@ import { panel, scrollBox } from "./speaker.js";
 
 const HEAT = { label: 46, head: 20, maxHeight: 250, maxColumn: 46, maxRow: 30, cells: 3000 };
 
+const CAPTIONS = { revealed: "dependency.revealed", joint: "dependency.joint" };
+
 /**
- * How remaining slots depend on others: attention mass in the plan forward, on committed slots and the prompt too; or
- * what revealing the others' drafts changes.
+ * How slots depend on others: attention mass in the plan forward, on committed slots and the prompt too; what revealing
+ * the others' drafts changes; or what the chosen ones tell of one another. The column before the matrix, the lead, is
+ * the prompt, or all others together.
  */
 export class DependencyView {
   constructor(player) {
@@ -68,10 +71,13 @@ export class DependencyView {
     const block = Array.from({ length: perBlock }, (_, n) => record.block * perBlock + n);
     const rows = [...new Set([...block, ...event.rows])].sort((a, b) => a - b);
     const place = rows.map((slot) => event.rows.indexOf(slot));
+    const lead = event.prompt ?? event.gains;
     return {
       rows, columns: event.columns, remaining: new Set(event.rows),
-      matrix: place.map((r) => (r < 0 ? null : event.matrix[r])), prompt: event.prompt && place.map((r) => event.prompt[r]),
-      lead: event.prompt ? 1 : 0, method: event.method, violated: event.violated,
+      matrix: place.map((r) => (r < 0 ? null : event.matrix[r])),
+      leads: lead && place.map((r) => lead[r]), lead: lead ? 1 : 0,
+      leadName: event.prompt ? "dependency.head" : "dependency.others",
+      method: event.method, violated: event.violated,
     };
   }
 
@@ -83,18 +89,19 @@ export class DependencyView {
     const context = this.surface.begin(total, HEAT.head + event.rows.length * this.rowHeight, `11px ${palette.font}`);
     this.box.style.width = `${total}px`;
     const chosen = new Set(record.plan >= 0 ? trace.events[record.plan].chosen_slots : []);
-    const top = Math.max(1e-9, ...chunkMax(event.matrix.filter(Boolean).flat()));
+    const leads = event.method === "joint" ? event.leads.filter(Number.isFinite) : [];
+    const top = Math.max(1e-9, ...chunkMax([...event.matrix.filter(Boolean).flat(), ...leads].map(Math.abs)));
     if (event.rows.length * columns > HEAT.cells) this.drawPixels(context, event, top);
     else event.rows.forEach((_, r) => event.matrix[r] && this.drawRow(context, event, r, top));
     this.drawAxes(context, event, chosen);
-    setText(this.caption, speaker.text(event.method === "revealed" ? "dependency.revealed" : "dependency.caption", {
-      i: record.number + 1, p: formatProbability(top), violated: (event.violated ?? 0).toFixed(3),
+    setText(this.caption, speaker.text(CAPTIONS[event.method] ?? "dependency.caption", {
+      i: record.number + 1, p: event.method === "joint" ? top.toFixed(2) : formatProbability(top), violated: (event.violated ?? 0).toFixed(3),
     }));
   }
 
   drawRow(context, event, r, top) {
     const y = HEAT.head + r * this.rowHeight;
-    if (event.lead) this.drawCell(context, HEAT.label, y, event.prompt[r], top, true);
+    if (event.lead) this.drawCell(context, HEAT.label, y, event.leads[r], top, event.method !== "joint");
     event.matrix[r].forEach((value, c) => {
       this.drawCell(context, HEAT.label + (c + event.lead) * this.columnWidth, y, value, top, false);
     });
@@ -105,13 +112,15 @@ export class DependencyView {
     const { palette } = this.player;
     const [rows, columns] = [event.rows.length, event.columns.length + event.lead];
     const image = new ImageData(columns, rows);
-    const [slotRgb, promptRgb] = [channels(palette.plan), channels(palette.ink3)];
+    const [slotRgb, promptRgb, againstRgb] = [palette.plan, palette.ink3, palette.rejected].map(channels);
     for (let r = 0; r < rows; r++) {
       if (!event.matrix[r]) continue;
       for (let c = 0; c < columns; c++) {
         const isSlot = c >= event.lead;
-        const share = Math.min(1, isSlot ? event.matrix[r][c - event.lead] / top : event.prompt[r]);
-        image.data.set(isSlot ? slotRgb : promptRgb, 4 * (r * columns + c));
+        const own = isSlot || event.method === "joint";
+        const value = isSlot ? event.matrix[r][c - event.lead] : event.leads[r];
+        const share = Math.min(1, Math.abs(value) / (own ? top : 1));
+        image.data.set(value < 0 ? againstRgb : own ? slotRgb : promptRgb, 4 * (r * columns + c));
         image.data[4 * (r * columns + c) + 3] = 255 * (0.04 + 0.86 * share);
       }
     }
@@ -122,12 +131,15 @@ export class DependencyView {
     context.drawImage(small, HEAT.label, HEAT.head, columns * this.columnWidth, rows * this.rowHeight);
   }
 
-  /** The prompt's column is often far above the slots: it is drawn in grey, on its own scale from 0 to 1. */
+  /**
+   * The prompt's column is often far above the slots: it is drawn in grey, on its own scale from 0 to 1. What is below
+   * 0 has its own colour, and its sign.
+   */
   drawCell(context, x, y, value, top, isPrompt) {
     const { palette } = this.player;
     const gap = this.columnWidth > 6 && this.rowHeight > 4 ? 1 : 0;
-    const share = Math.min(1, value / (isPrompt ? 1 : top));
-    const [alpha, colour] = [0.04 + 0.86 * share, isPrompt ? palette.ink3 : palette.plan];
+    const share = Math.min(1, Math.abs(value) / (isPrompt ? 1 : top));
+    const [alpha, colour] = [0.04 + 0.86 * share, isPrompt ? palette.ink3 : value < 0 ? palette.rejected : palette.plan];
     context.globalAlpha = alpha;
     context.fillStyle = colour;
     context.fillRect(x, y, this.columnWidth - gap, this.rowHeight - gap);
@@ -154,9 +166,10 @@ export class DependencyView {
     context.textAlign = "center";
     const columnStep = labelStep(this.columnWidth, 18);
     context.fillStyle = palette.ink2;
-    const head = speaker.text("dependency.head");
+    const head = speaker.text(event.leadName);
     const fits = context.measureText(head).width < this.columnWidth;
-    if (event.lead && this.columnWidth > 12) context.fillText(fits ? head : "P", HEAT.label + this.columnWidth / 2, 8);
+    const name = fits ? head : head.charAt(0).toUpperCase();
+    if (event.lead && this.columnWidth > 12) context.fillText(name, HEAT.label + this.columnWidth / 2, 8);
     event.columns.forEach((slot, c) => {
       const x = HEAT.label + (c + event.lead) * this.columnWidth;
       context.fillStyle = event.remaining.has(slot) ? palette.plan : palette.verified;
@@ -176,12 +189,18 @@ export class DependencyView {
     const c = Math.floor((event.clientX - left - HEAT.label) / this.columnWidth) - this.event.lead;
     const r = Math.floor((event.clientY - top - HEAT.head) / this.rowHeight);
     const row = this.event.rows[r];
-    const value = c < 0 ? this.event.prompt?.[r] : this.event.matrix[r]?.[c];
+    const value = c < 0 ? this.event.leads?.[r] : this.event.matrix[r]?.[c];
     const inside = this.event.remaining.has(row) && value !== undefined && c >= -1;
     this.player.hover(inside ? row : -1);
-    setText(this.readout, inside ? this.player.speaker.text(c < 0 ? "dependency.prompt" : "dependency.cell", {
+    setText(this.readout, inside ? this.player.speaker.text(this.cellKey(c), {
       row, column: this.event.columns[c], p: value.toFixed(4),
     }) : "");
+  }
+
+  cellKey(column) {
+    const joint = this.event.method === "joint";
+    if (column < 0) return joint ? "dependency.all" : "dependency.prompt";
+    return joint ? "dependency.gain" : "dependency.cell";
   }
 
   hover(slot) {

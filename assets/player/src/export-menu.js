@@ -1,4 +1,5 @@
 import { gif } from "./animation.js";
+import { scoreboardCsv } from "./candidates.js";
 import { chromeTrace } from "./chrome-trace.js";
 import { el, setText } from "./drawing.js";
 import { pageHtml } from "./page.js";
@@ -12,6 +13,7 @@ export const EXPORTS = {
   },
   png: { suffix: "png", make: png },
   gif: { suffix: "gif", make: gif },
+  csv: { suffix: "scoreboards.csv", make: async (player) => new Blob([scoreboardCsv(player.trace)], { type: "text/csv" }) },
   chrome: {
     suffix: "chrome-trace.json",
     make: async (player) => new Blob([JSON.stringify(chromeTrace(player.trace))], { type: "application/json" }),

@@ -114,7 +114,7 @@ const NARRATE = {
 
   cache: ({ event }) => [["say.cache", event]],
 
-  dependency({ event }) {
+  dependency({ event, speaker }) {
     let best = null;
     event.matrix.forEach((row, r) => row.forEach((value, c) => {
       if (event.columns[c] === event.rows[r]) return;
@@ -126,6 +126,12 @@ const NARRATE = {
       p: best && formatProbability(best.value), violated: (event.violated ?? 0).toFixed(3),
     };
     if (event.method === "revealed") return [["say.dependency.revealed", values]];
+    if (event.method === "joint") {
+      const worst = event.gains.indexOf(Math.min(...event.gains));
+      const found = { slots: speaker.slots([...event.rows]), violated: values.violated, slot: event.rows[worst],
+        gain: event.gains[worst].toFixed(3) };
+      return [["say.dependency.joint", found], [event.gains[worst] < -0.01 ? "say.dependency.against" : "say.dependency.agree", found]];
+    }
     return [[best ? "say.dependency" : "say.dependency.prompt", values]];
   },
 

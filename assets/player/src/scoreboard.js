@@ -2,10 +2,17 @@ import { SCOREBOARD_ROWS, SLOT } from "./constants.js";
 import { el, setAttribute, setText } from "./drawing.js";
 import { isComplete } from "./fold.js";
 import { formatProbability, formatThreshold, hasThreshold } from "./format.js";
-import { panel, scrollBox } from "./speaker.js";
+import { candidatesOf, dependencyOn } from "./candidates.js";
+import { choice, panel, scrollBox } from "./speaker.js";
+
+const SORTS = {
+  confidence: (a, b) => a.rank - b.rank,
+  slot: (a, b) => a.slot - b.slot,
+  dependency: (a, b) => (b.dependency ?? -Infinity) - (a.dependency ?? -Infinity) || a.rank - b.rank,
+};
 
 /**
- * Every remaining slot of a plan, the most confident first, against the threshold; below them those slots of the
+ * Every remaining slot of a plan, the most confident first if not sorted otherwise, against the threshold; below them those slots of the
  * block that were decided before.
  */
 export class ScoreboardView {
@@ -18,7 +25,13 @@ export class ScoreboardView {
     this.empty = player.speaker.bind(el("p", "rfp-empty"), "scoreboard.empty");
     const box = el("div", "rfp-score-scroller", this.list, this.more, this.empty);
     this.scroller = scrollBox(player.speaker, box, "scoreboard.none");
-    section.append(this.scroller);
+    this.sort = "confidence";
+    this.sorts = choice(player.speaker, "scoreboard.sort", Object.keys(SORTS), (sort) => {
+      this.sort = sort;
+      player.changed();
+    });
+    this.detail = el("p", "rfp-caption rfp-score-detail");
+    section.append(this.sorts, this.scroller, this.detail);
     this.rows = [];
     const over = (event) => {
       const row = event.target.closest?.(".rfp-score");
@@ -52,6 +65,8 @@ export class ScoreboardView {
     setText(this.title, speaker.text(title, { i: record ? record.number + 1 : 0 }));
     const threshold = formatThreshold(trace.run.settings.slot_threshold);
     setText(this.aside, hasThreshold(trace.run) ? speaker.text("scoreboard.threshold", { p: threshold }) : "");
+    this.sorts.hidden = !record;
+    this.paintDetail();
     if (!record) {
       this.more.hidden = true;
       return;
@@ -73,10 +88,15 @@ export class ScoreboardView {
   }
 
   ranked(record) {
-    if (this.rankedOf !== record || this.rankedAt !== record.plan) {
+    const { trace, cursor } = this.player;
+    const key = [record.number, record.plan, this.sort, record.dependency >= 0 && record.dependency <= cursor].join();
+    if (this.rankedOf !== record || this.rankedBy !== key) {
       this.rankedOf = record;
-      this.rankedAt = record.plan;
-      this.order = [...this.player.trace.events[record.plan].slots].sort((a, b) => a.rank - b.rank);
+      this.rankedBy = key;
+      const { slots: planned, chosen_slots: chosen } = trace.events[record.plan];
+      const measured = dependencyOn(record.dependency <= cursor ? trace.events[record.dependency] : null, chosen);
+      const slots = planned.map((slot) => ({ ...slot, dependency: measured.get(slot.slot) }));
+      this.order = slots.sort(SORTS[this.sort]);
     }
     return this.order;
   }
@@ -185,7 +205,31 @@ export class ScoreboardView {
     return { key: "accepted" };
   }
 
+  /** The slot pointed at: its place, what it depends on, and what has come of it up to the cursor. */
+  paintDetail() {
+    const { trace, cursor, speaker, hoveredSlot } = this.player;
+    const record = trace.plannedAt(cursor);
+    const found = record && hoveredSlot >= 0
+      ? candidatesOf(trace, record, cursor).find(({ slot }) => slot === hoveredSlot) : null;
+    if (!found) {
+      setText(this.detail, record ? speaker.text("scoreboard.point") : "");
+      return;
+    }
+    const limited = hasThreshold(trace.run);
+    const values = {
+      ...found, rank: found.rank + 1, judged: formatProbability(found.judged),
+      threshold: formatThreshold(found.threshold), margin: this.marginText(found),
+    };
+    const parts = [speaker.text(limited ? "scoreboard.detail" : "scoreboard.detail.plain", values)];
+    const add = (key, more) => parts.push(speaker.text(`scoreboard.detail.${key}`, more));
+    if (found.dependency !== null) add("depends", { p: found.dependency.toFixed(3) });
+    if (found.accepted !== null) add("accepted", { n: found.accepted, size: trace.slotSize });
+    if (found.rounds) add("rounds", { n: found.rounds, slowest: found.slowest });
+    setText(this.detail, parts.join(""));
+  }
+
   hover(slot) {
+    this.paintDetail();
     for (const { node } of this.rows) node.classList.toggle("is-hovered", Number(node.dataset.slot) === slot);
   }
 }

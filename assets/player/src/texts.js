@@ -1,7 +1,9 @@
+import { DEBUG_TEXTS } from "./debug-texts.js";
 import { TOGETHER_TEXTS } from "./together-texts.js";
 
 export const TEXTS = {
   en: {
+    ...DEBUG_TEXTS.en,
     ...TOGETHER_TEXTS.en,
     "player": "Decoding player",
     "prompt": "Prompt",
@@ -275,6 +277,7 @@ export const TEXTS = {
     "term.tpf": "Committed response tokens divided by forwards of the model.",
   },
   zh: {
+    ...DEBUG_TEXTS.zh,
     ...TOGETHER_TEXTS.zh,
     "player": "解码播放器",
     "prompt": "提示词",

@@ -2,11 +2,12 @@ import { Surface, el, labelStep, phaseColour, readable, setText, stripes } from 
 import { formatProbability } from "./format.js";
 import { choice, legend, panel, scrollBox } from "./speaker.js";
 
-const TIMELINE = { maxHeight: 300, scrollHeight: 420, axis: 18, minColumn: 3, maxColumn: 240 };
+const TIMELINE = { maxHeight: 300, scrollHeight: 420, axis: 18, strip: 12, minColumn: 3, maxColumn: 240 };
 
 /**
  * Slots × iterations (or forwards) on a canvas. The cursor and what lies ahead are overlays moved by transform; of
- * the column at the cursor only what is known there is drawn.
+ * the column at the cursor only what is known there is drawn. A strip below the slots holds how much dependency each
+ * iteration passed over: that of the slots it chose together.
  */
 export class TimelineView {
   constructor(player) {
@@ -28,6 +29,7 @@ export class TimelineView {
       ["masked-slot", "legend.masked"],
       ["confidence", "legend.confidence"], ["returned", "legend.returned"],
       ["committed", "legend.committed"], ["accepted", "legend.accepted"], ["rounds", "legend.rounds"], ["dropped", "legend.dropped"],
+      ["violated", "legend.violated"],
     ]);
     section.append(this.scroller, el("div", "rfp-foot", this.legend, this.readout));
     this.listen();
@@ -93,12 +95,26 @@ export class TimelineView {
   point(event) {
     const { column, slot } = this.hit(event);
     const { trace, speaker } = this.player;
+    const below = event.offsetY ?? 0;
+    const strip = this.strip && below >= this.slotsHeight && below < this.slotsHeight + this.strip;
+    if (strip && this.columns()[column]) {
+      this.player.hover(-1);
+      this.sayViolated(this.columns()[column].record);
+      return;
+    }
     const at = column >= 0 && slot >= 0 && slot < trace.run.slot_count ? this.columns()[column] : null;
     this.player.hover(at ? slot : -1);
     const phase = at?.forward ? ` · ${speaker.text(`forward.${at.forward.phase}`)}` : "";
     this.say(at ? speaker.text(at.forward ? "timeline.cell.forward" : "timeline.cell", {
       s: slot, i: at.record.number + 1, f: at.number, what: this.describe(at.place, slot) + phase,
     }) : "");
+  }
+
+  sayViolated(record) {
+    const { trace, speaker } = this.player;
+    const found = violatedOf(trace, record);
+    const values = { i: record.number + 1, p: found?.toFixed(3) };
+    this.say(speaker.text(found === null ? "timeline.violated.none" : "timeline.violated", values));
   }
 
   describe(place, slot) {
@@ -119,7 +135,11 @@ export class TimelineView {
   build() {
     const { run } = this.player.trace;
     this.rowHeight = Math.max(1, Math.min(18, Math.floor(TIMELINE.maxHeight / run.slot_count)));
-    this.height = this.rowHeight * run.slot_count + TIMELINE.axis;
+    this.slotsHeight = this.rowHeight * run.slot_count;
+    const { state, trace } = this.player;
+    this.strip = state === "live" || topViolated(trace) > 0 ? TIMELINE.strip : 0;
+    this.section.classList.toggle("has-violated", this.strip > 0);
+    this.height = this.slotsHeight + this.strip + TIMELINE.axis;
     this.scroller.style.height = `${Math.min(this.height, TIMELINE.scrollHeight) + 2}px`;
     this.labelWidth = 52;
     this.drawn = "";
@@ -142,7 +162,8 @@ export class TimelineView {
     if (available <= 0) return;
     const exact = available / capacity;
     this.columnWidth = Math.max(TIMELINE.minColumn, Math.min(TIMELINE.maxColumn, exact));
-    const layout = [capacity, available, palette.version, this.player.speaker.language].join();
+    if (trace.length !== this.drawnEvents || !this.drawn) this.top = topViolated(trace);
+    const layout = [capacity, available, palette.version, this.player.speaker.language, this.top].join();
     if (layout !== this.drawn) this.drawAll(capacity, layout);
     else if (trace.length !== this.drawnEvents) this.drawColumns(Math.max(0, this.drawnColumns - 1));
     this.drawnColumns = this.columns().length;
@@ -200,11 +221,20 @@ export class TimelineView {
     this.drawDone(context, column.place, x);
     if (column.forward) this.drawForward(context, column, x, width, upTo);
     else this.drawIteration(context, column.record, x, width, upTo);
+    if (column.record.dependency <= upTo) this.drawViolated(context, column.record, x, width);
     const step = labelStep(this.columnWidth, 26);
     if ((column.number - 1) % step && step > 1) return;
     context.fillStyle = palette.ink2;
     context.textAlign = "center";
     context.fillText(String(column.number), x + width / 2, this.height - 7);
+  }
+
+  drawViolated(context, record, x, width) {
+    const found = violatedOf(this.player.trace, record);
+    if (!this.strip || !found) return;
+    const height = Math.max(1, (this.strip - 3) * (found / this.top));
+    context.fillStyle = this.player.palette.rejected;
+    context.fillRect(x, this.slotsHeight + this.strip - height, width, height);
   }
 
   drawIteration(context, record, x, width, upTo) {
@@ -257,7 +287,7 @@ export class TimelineView {
     const columns = this.columns();
     if (c && columns[c].record.block !== columns[c - 1].record.block) {
       context.fillStyle = this.player.palette.ink3;
-      context.fillRect(x - 1, 0, 1, this.height - TIMELINE.axis);
+      context.fillRect(x - 1, 0, 1, this.slotsHeight);
     }
     const blocks = run.settings.serial_blocks;
     const perBlock = run.slot_count / blocks;
@@ -363,7 +393,7 @@ export class TimelineView {
     const x = this.labelWidth + Math.max(column, 0) * this.columnWidth;
     this.cursor.hidden = column < 0;
     this.cursor.style.width = `${this.columnWidth}px`;
-    this.cursor.style.height = `${this.height - TIMELINE.axis}px`;
+    this.cursor.style.height = `${this.slotsHeight}px`;
     this.cursor.style.transform = `translateX(${x}px)`;
     this.ahead.style.transform = `translateX(${column < 0 ? x : x + this.columnWidth}px)`;
     if (this.player.playing) this.keepInSight(x);
@@ -386,6 +416,15 @@ export class TimelineView {
     this.row.style.height = `${Math.max(this.rowHeight, 2)}px`;
     this.row.style.transform = `translateY(${slot * this.rowHeight}px)`;
   }
+}
+
+/** How much the slots chosen together depend on each other in an iteration, null where that was not measured. */
+function violatedOf(trace, record) {
+  return record.dependency < 0 ? null : trace.events[record.dependency].violated ?? null;
+}
+
+function topViolated(trace) {
+  return trace.iterations.reduce((top, record) => Math.max(top, violatedOf(trace, record) ?? 0), 0);
 }
 
 function roundsOf(trace, record, slot) {
