@@ -61,6 +61,17 @@ class Checkpoint:
             [{"role": "user", "content": prompt}], add_generation_prompt=True, return_dict=False
         )
 
+    def encode_slot(self, text: str) -> tuple[int, ...]:
+        """Token ids of a piece of a response as it is.
+
+        Raises PromptError for a folder without a tokenizer.
+        """
+        if self.tokenizer is None:
+            raise PromptError(
+                "slot text", text, "needs a tokenizer, and the folder has none", "give token ids"
+            )
+        return tuple(self.tokenizer.encode(text, add_special_tokens=False))
+
     def check_ids(self, prompt_ids: Any) -> list[int]:
         """The ids as a list of plain integers; raises PromptError naming the one that is out of range."""
         ids = []

@@ -45,6 +45,8 @@ class DecodeConfig:
     policy: how slots are chosen, by name (see ``selection.POLICIES``); the paper's is "threshold"
     policy_count: how many slots the policies choose that choose a number
     dependency_limit: most revealed dependency (0 to ln 2) that "dependency_aware" lets two chosen slots have
+    recompute_infill: compute the entries of slots infilled together anew, each seeing those before it, instead
+        of reusing them (one more forward; the paper reuses)
 
     The defaults suit the bundled model. Raises ConfigError on an impossible setting.
     """
@@ -59,8 +61,13 @@ class DecodeConfig:
     policy: str = "threshold"
     policy_count: int = 1
     dependency_limit: float = 0.01
+    recompute_infill: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.recompute_infill, bool):
+            raise ConfigError(
+                "recompute_infill", self.recompute_infill, "is no truth value", "give True or False"
+            )
         _require_int("policy_count", self.policy_count, 1)
         _require_number("dependency_limit", self.dependency_limit, 0, math.log(2))
         if self.policy not in POLICIES and self.policy not in known_policies():

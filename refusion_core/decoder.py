@@ -6,8 +6,8 @@ every decision is a function of ``selection``. What is watched never changes wha
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -117,6 +117,8 @@ class SlotDecoder(Run):
         if self.config.policy == "threshold":  # what others go by says nothing then
             for name in ("policy", "policy_count", "dependency_limit"):
                 del settings[name]
+        if not self.config.recompute_infill:
+            del settings["recompute_infill"]
         return Settings(**settings)
 
     def _decode(self) -> Generator[Event, None, bool]:
@@ -143,8 +145,8 @@ class SlotDecoder(Run):
 
     def _restore(self, fork: Fork) -> Emits:
         """Repeat the parent's events and bring the cache to what it was: the same entries in the same order,
-        each computed from what it saw then. Slots of an infill could not see one another, those of a prefix saw
-        the ones before them."""
+        each computed from what it saw then. Slots of an infill could not see one another unless they were
+        recomputed, those of a prefix saw the ones before them."""
         yield from self._recorder.repeat(fork.past())
         self._forwards = sum(isinstance(event, Forward) for event in fork.past())
         if not self._forwards:
@@ -152,14 +154,15 @@ class SlotDecoder(Run):
         self._feed(self.prompt_ids, range(len(self.prompt_ids)), [0] * len(self.prompt_ids))
         self._prompt_fed = True
         for commit in fork.commits():
-            self._restore_commit(commit)
+            self._restore_commit(commit, apart=not fork.config.recompute_infill)
 
-    def _restore_commit(self, commit: Commit) -> None:
+    def _restore_commit(self, commit: Commit, *, apart: bool) -> None:
+        """``apart``: slots of an infill don't see one another."""
         ids, positions, groups = [], [], []
         for place, slot in enumerate(commit.slots):
             ids += slot.tokens
             positions += slot.positions
-            groups += [place + 1 if commit.branch == "infill" else 0] * len(slot.tokens)
+            groups += [place + 1 if apart and commit.branch == "infill" else 0] * len(slot.tokens)
             self._owners += [slot.slot] * len(slot.tokens)
         self._feed(ids, positions, groups)
         self._cache.commit()
@@ -181,6 +184,8 @@ class SlotDecoder(Run):
         runs, prefix, outcome = yield from self._verify(chosen)
         if outcome == "infill":
             rows = yield from self._infill(chosen, runs)
+            if self.config.recompute_infill and len(rows) > 1:
+                yield from self._recompute(rows)
         else:
             rows = self._prefix_rows(chosen, prefix)
         yield from self._commit("infill" if outcome == "infill" else "prefix", rows, before)
@@ -206,6 +211,7 @@ class SlotDecoder(Run):
         self._cache.rewind(self._committed)
         masks = hidden[len(prompt) :].unflatten(0, (len(remaining), size))  # [slots, S, D]
         drafts = self._drafts(remaining, masks)
+        self._write(drafts, masks)
         if self.record:
             yield from self._emit_plan(drafts)
             yield from self._emit_dependency(drafts, masks[:, 0], watcher)
@@ -260,14 +266,40 @@ class SlotDecoder(Run):
 
     def _decide(self, drafts: list[Draft], choices: list[selection.Choice]) -> None:
         """Note the choices, with what a fork forces or forbids in its first iteration."""
-        fork = self.fork
-        if fork is not None and self._recorder.place["iteration"] == fork.iteration:
+        if self._is_forked:
             slots = [draft.slot for draft in drafts]
-            force, forbid = (list(map(slots.index, s)) for s in (fork.force, fork.forbid))
+            force, forbid = (
+                list(map(slots.index, chosen)) for chosen in (self.fork.force, self.fork.forbid)
+            )
+            if self._written:
+                force = [slots.index(slot) for slot in self._written]
+                forbid = [index for index in range(len(slots)) if index not in force]
             if force or forbid:
                 choices = selection.overrule(choices, force, forbid)
         for draft, choice in zip(drafts, choices, strict=True):
             draft.choice = choice
+
+    @property
+    def _is_forked(self) -> bool:
+        """Whether this is the iteration in which a fork changes something."""
+        return self.fork is not None and self._recorder.place["iteration"] == self.fork.iteration
+
+    @property
+    def _written(self) -> Mapping[int, tuple[int, ...]]:
+        """Tokens that the user gives for slots in this iteration."""
+        return self.fork.write if self._is_forked else {}
+
+    def _write(self, drafts: list[Draft], masks: Tensor) -> None:
+        """Put the user's tokens in place of drafts, with the probabilities that the plan gave them."""
+        for place, draft in enumerate(drafts):
+            tokens = self._written.get(draft.slot)
+            if tokens is None:
+                continue
+            chances = token_probabilities(self.model, masks[place], tokens)
+            draft.proposals = [
+                replace(proposal, token=token, probability=chance, over_mask=False)
+                for proposal, token, chance in zip(draft.proposals, tokens, chances, strict=True)
+            ]
 
     def _emit_plan(self, drafts: list[Draft]) -> Emits:
         slots = []
@@ -314,7 +346,9 @@ class SlotDecoder(Run):
             [draft.confidence, *flat[i * (size - 1) : (i + 1) * (size - 1)]]
             for i, draft in enumerate(chosen)
         ]
-        runs = [selection.accepted_run(p, threshold) for p in probabilities]
+        runs = [
+            size if self._written else selection.accepted_run(p, threshold) for p in probabilities
+        ]
         prefix = selection.accepted_prefix(runs, size)
         flat_tokens = [token for draft in chosen for token in draft.tokens]
         if selection.end_at_eos(flat_tokens, prefix, self.eos_id) is not None:
@@ -348,7 +382,9 @@ class SlotDecoder(Run):
                     slot=draft.slot,
                     tokens=tuple(draft.tokens),
                     probabilities=tuple(chances),
-                    statuses=("first", *_statuses(run - 1, size - 1)),
+                    statuses=("forced",) * size
+                    if self._written
+                    else ("first", *_statuses(run - 1, size - 1)),
                     accepted_run=run,
                     outcome=fate,
                 )
@@ -376,7 +412,9 @@ class SlotDecoder(Run):
                 slot=draft.slot,
                 tokens=draft.tokens,
                 run=end or size,
-                origins=["plan"] + ["verified"] * (size - 1),
+                origins=["forced"] * size
+                if self._written
+                else ["plan"] + ["verified"] * (size - 1),
                 group=0,
                 entries=list(range(at, at + (end or size))),
                 ended_by_eos=end is not None,
@@ -527,6 +565,20 @@ class SlotDecoder(Run):
             at += len(fill)
         self._keep([row.entries for row in rows], into=rows)
         return verified, forced
+
+    def _recompute(self, rows: list[Row]) -> Emits:
+        """Compute the entries of infilled slots anew, each seeing those before it, instead of reusing them."""
+        self._cache.rewind(self._committed)
+        at = self._committed
+        yield from self._forward(
+            "recompute",
+            [token for row in rows for token in row.tokens[: row.run]],
+            [p for row in rows for p in self._span(row.slot)[: row.run]],
+            [Segment(kind="draft", tokens=row.run, slot=row.slot) for row in rows],
+        )
+        for row in rows:
+            row.entries = list(range(at, at + row.run))
+            at += row.run
 
     def _keep(self, entries: list[list[int]], *, into: list[Row]) -> None:
         """Keep the committed entries and these, slot after slot, and note where they went."""

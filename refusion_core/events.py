@@ -25,7 +25,7 @@ Count = Annotated[int, Field(ge=0)]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Phase = Literal["plan", "verify", "infill_predict", "infill_verify", "ar", "mdm"]
+Phase = Literal["plan", "verify", "infill_predict", "infill_verify", "recompute", "ar", "mdm"]
 TokenKind = Literal["prompt", "mask", "draft"]
 Origin = Literal["plan", "verified", "infill", "forced", "next"]
 TokenStatus = Literal["first", "accepted", "rejected", "behind", "forced"]
@@ -62,7 +62,7 @@ class Settings:
     """The settings of the decode, as given (see the configs in ``refusion_core.config``).
 
     To the baselines a slot is a token: their ``slot_size`` is 1. What they have beyond the decoder's own
-    settings is in the last four. A policy is told where it is not the paper's.
+    settings is in ``mask_every`` to ``layout``. A policy, or recomputing, is told where it is not the paper's.
     """
 
     gen_length: Count
@@ -79,14 +79,19 @@ class Settings:
     policy: str | None = None
     policy_count: Count | None = None
     dependency_limit: Finite | None = None
+    recompute_infill: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parent:
-    """The run and iteration that a forked run continues."""
+    """The run and iteration that a forked run continues, and what the user changed in that iteration: slots
+    that were forced, forbidden, or written."""
 
     run_id: str
     iteration: Count
+    force: tuple[Count, ...] = ()
+    forbid: tuple[Count, ...] = ()
+    written: tuple[Count, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

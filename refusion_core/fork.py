@@ -5,8 +5,8 @@ The state is rebuilt from the trace: what was committed, in which order, and whi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from .config import DecodeConfig
 from .errors import ConfigError
@@ -23,6 +23,8 @@ class Fork:
     trace: the parent, a run of the ReFusion decoder
     iteration: the first one that is decoded anew
     force, forbid: slots that are chosen, or not, in that iteration, whatever their confidence
+    write: tokens that fill slots, given by slot; that iteration then decodes these slots alone, and keeps the
+        tokens whatever verify thinks of them
 
     Raises ConfigError for an iteration that the parent has not, or slots that are not masked there.
     """
@@ -31,6 +33,7 @@ class Fork:
     iteration: int
     force: tuple[int, ...] = ()
     forbid: tuple[int, ...] = ()
+    write: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.trace.started.decoder != "refusion":
@@ -46,22 +49,47 @@ class Fork:
                 f"give 0 to {max(numbers, default=0)}",
             )
         masked = self.remaining
-        for field in ("force", "forbid"):
-            wrong = [slot for slot in getattr(self, field) if slot not in masked]
+        for name in ("force", "forbid", "write"):
+            wrong = [slot for slot in getattr(self, name) if slot not in masked]
             if wrong:
                 raise ConfigError(
-                    f"fork {field}", wrong, "is not masked there", f"give some of {masked}"
+                    f"fork {name}", wrong, "is not masked there", f"give some of {masked}"
                 )
+        self._check_written()
         both = set(self.force) & set(self.forbid)
         if both or set(self.forbid) == set(masked):
             raise ConfigError(
                 "fork forbid", sorted(both or self.forbid), "leaves no choice", "forbid fewer"
             )
 
+    def _check_written(self) -> None:
+        if self.write and (self.force or self.forbid):
+            raise ConfigError(
+                "fork write",
+                sorted(self.write),
+                "is given with slots to force or forbid",
+                "write in one fork, force or forbid in the next",
+            )
+        size, mask = self.trace.started.settings.slot_size, self.trace.started.model.mask_id
+        for slot, tokens in self.write.items():
+            if len(tokens) != size or mask in tokens:
+                raise ConfigError(
+                    "fork write",
+                    f"slot {slot}: {len(tokens)} tokens",
+                    f"does not fill a slot of {size}",
+                    f"give {size} tokens other than the mask",
+                )
+
     @property
     def parent(self) -> Parent:
         """What the new run's first event says about it."""
-        return Parent(run_id=self.trace.started.run_id, iteration=self.iteration)
+        return Parent(
+            run_id=self.trace.started.run_id,
+            iteration=self.iteration,
+            force=self.force,
+            forbid=self.forbid,
+            written=tuple(sorted(self.write)),
+        )
 
     @property
     def config(self) -> DecodeConfig:

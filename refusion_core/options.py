@@ -48,6 +48,9 @@ PolicyCount = Annotated[int, typer.Option(help="Slots that policies choose that 
 DependencyLimit = Annotated[
     float, typer.Option(help="dependency_aware: most dependency of two chosen slots.")
 ]
+RecomputeInfill = Annotated[
+    bool, typer.Option(help="Compute entries of slots infilled together anew instead of reusing.")
+]
 TokensPerStep = Annotated[int, typer.Option(help="mdm: tokens committed per step.")]
 ConfidenceThreshold = Annotated[
     float | None, typer.Option(help="mdm: commit all tokens above this instead.")
@@ -68,6 +71,7 @@ def decode_config(
     policy: str = "threshold",
     policy_count: int = 1,
     dependency_limit: float = DEFAULTS.dependency_limit,
+    recompute_infill: bool = False,
     tokens_per_step: int,
     confidence_threshold: float | None,
     layout: str,
@@ -85,6 +89,7 @@ def decode_config(
             policy=policy,
             policy_count=policy_count,
             dependency_limit=dependency_limit,
+            recompute_infill=recompute_infill,
         )
     if decoder == "ar":
         every = AutoregressiveConfig().slot_size if slot_size is None else slot_size or None

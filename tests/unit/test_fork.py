@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
+import torch
 
 from refusion_core import (
     ConfigError,
@@ -16,7 +18,7 @@ from refusion_core import (
     load_checkpoint,
     parse_trace,
 )
-from refusion_core.events import Commit, Plan, dump_event
+from refusion_core.events import Commit, Forward, Plan, Verify, dump_event
 from tests.fakes import GOLDEN
 
 CASES = [json.loads(line) for line in (GOLDEN / "cases.jsonl").read_text().splitlines()]
@@ -140,3 +142,96 @@ def test_impossible_forks_are_refused(checkpoint):
         )
     with pytest.raises(PromptError, match="with a fork"):
         decode(checkpoint, prompt_ids=[5], fork=Fork(trace=parent, iteration=0))
+
+
+def golden_parent(case, **settings):
+    """A golden case decoded again, perhaps with other settings, and its model."""
+    raw = next(raw for raw in CASES if raw["case"] == case)
+    model = load_checkpoint(str(GOLDEN / "models" / raw["model"]), device="cpu")
+    config = DecodeConfig(**{name: raw[name] for name in NAMES} | settings)
+    return model, Trace(tuple(decode(model, prompt_ids=raw["prompt_ids"], config=config)))
+
+
+def next_chances(model, run, plan):
+    """Distributions [slots, S, V] at the masks of a plan, behind all that was committed before it, in one plain
+    causal forward."""
+    ids, positions = list(run.started.prompt_ids), list(range(run.started.response_start))
+    for commit in of(run, Commit):
+        if commit.iteration < plan.iteration:
+            ids += [token for slot in commit.slots for token in slot.tokens]
+            positions += [place for slot in commit.slots for place in slot.positions]
+    size = run.started.settings.slot_size
+    starts = [run.started.response_start + size * slot.slot for slot in plan.slots]
+    masks = [start + k for start in starts for k in range(size)]
+    fed = ids + [model.facts.mask_id] * len(masks)
+    hidden = model.model.hidden(torch.tensor([fed]), torch.tensor([positions + masks]))[0]
+    return model.model.logits(hidden[len(ids) :]).softmax(-1).unflatten(0, (len(starts), size))
+
+
+def test_a_written_slot_is_kept_whatever_its_probabilities():
+    model, parent = golden_parent("099")
+    first = of(parent, Commit)[0]
+    assert first.branch == "prefix"  # so that one plain forward sees what the fork sees
+    text = (30, 31)
+    events = list(decode(model, fork=Fork(trace=parent, iteration=1, write={3: text})))
+    parse_trace("".join(dump_event(event) + "\n" for event in events))
+    assert events[0].parent.written == (3,)
+    plan, verify, commit = (
+        next(e for e in of(events, kind) if e.iteration == 1) for kind in (Plan, Verify, Commit)
+    )
+    assert plan.chosen_slots == (3,)
+    assert {s.reason for s in plan.slots} == {"forced_by_user", "forbidden_by_user"}
+    place = [slot.slot for slot in plan.slots].index(3)
+    assert plan.slots[place].tokens == text != of(parent, Plan)[1].slots[place].tokens
+    chances = next_chances(model, parent, plan)[place]
+    expected = [chances[k, token].item() for k, token in enumerate(text)]
+    assert plan.slots[place].probabilities == pytest.approx(expected, abs=1e-6)
+    assert [s.statuses for s in verify.slots] == [("forced",) * 2]
+    assert min(verify.slots[0].probabilities) < parent.started.settings.token_threshold
+    assert [(s.slot, s.tokens, s.origins) for s in commit.slots] == [(3, text, ("forced",) * 2)]
+    assert told(events)[:1] == told(parent)[:1]
+    end = dict(zip(events[-1].output_positions, events[-1].output_ids, strict=True))
+    start = parent.started.response_start + 6
+    assert (end[start], end[start + 1]) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"write": {99: (1, 2)}}, "fork write"),
+        ({"write": {3: (30,)}}, "slot 3: 1 tokens"),
+        ({"write": {3: (30, 2)}}, "other than the mask"),
+        ({"write": {3: (30, 31)}, "force": (2,)}, "fork write"),
+    ],
+)
+def test_text_that_does_not_fit_is_refused(changes, named):
+    _, parent = golden_parent("099")
+    with pytest.raises(ConfigError, match=named):
+        Fork(trace=parent, iteration=1, **changes)
+
+
+@pytest.mark.parametrize("recompute", [True, False])
+def test_recomputed_entries_have_seen_the_slots_before_them(recompute):
+    model, run = golden_parent("005", recompute_infill=recompute)
+    first = of(run, Commit)[0]
+    assert first.branch == "infill" and len(first.slots) > 1
+    assert run.started.settings.recompute_infill is (True if recompute else None)
+    phases = [event.phase for event in of(run, Forward) if event.iteration == 0]
+    assert ("recompute" in phases) is recompute
+    plan = of(run, Plan)[1]
+    chances = next_chances(model, run, plan)
+    seen = [chances[n, 0, slot.tokens[0]].item() for n, slot in enumerate(plan.slots)]
+    same = [slot.confidence for slot in plan.slots] == pytest.approx(seen, abs=1e-5)
+    assert same is recompute
+
+
+def test_a_recomputed_run_forks_the_same():
+    model, run = golden_parent("005", recompute_infill=True)
+    assert run.finished.stats.iterations > 2
+    for iteration in range(run.finished.stats.iterations):
+        check_fork(model, run, iteration)
+
+
+def test_recompute_infill_is_a_truth_value():
+    with pytest.raises(ConfigError, match="recompute_infill"):
+        DecodeConfig(recompute_infill=1)

@@ -24,8 +24,14 @@ export const DEBUG_TEXTS = {
     "scoreboard.detail.rounds": " · {n} {n?round:rounds} of infill, slowest in {slowest}",
     "scoreboard.point": "Point at a slot for its rank, dependency and what came of it.",
     "export.csv": "Scoreboards (.csv)",
-    "fork.write": "Write into slot", "fork.write.text": "text of exactly {size} tokens",
-    "fork.hint.write": "{n} / {size} tokens",
+    "fork.write": "Write into slot", "fork.write.none": "none",
+    "fork.write.text": "Text, exactly one slot of tokens", "fork.write.hint": "exactly {size} tokens",
+    "forward.recompute": "recompute",
+    "say.forward.recompute":
+      "Forward {f} computes the entries of the infilled slots anew, each seeing those before it: {parts} computed, {hits} " +
+      "[hit|cache entries] reused.",
+    "mask.recompute": "Forward {f}, recompute: {slots} infilled slots, each sees the {cached} cached tokens and the slots before it.",
+    "say.verify.written": "The user wrote {slots}: the tokens are kept, whatever verify gives them (lowest {p}).",
   },
   zh: {
     "dependency.joint":
@@ -49,7 +55,11 @@ export const DEBUG_TEXTS = {
     "scoreboard.detail.rounds": " · 填充 {n} 轮，其中 {slowest} 轮最慢",
     "scoreboard.point": "指向一个槽，查看名次、依赖与后续。",
     "export.csv": "评分板 (.csv)",
-    "fork.write": "写入槽", "fork.write.text": "恰好 {size} 个 token 的文本",
-    "fork.hint.write": "{n} / {size} 个 token",
+    "fork.write": "写入槽", "fork.write.none": "无",
+    "fork.write.text": "文本，恰好填满一个槽", "fork.write.hint": "恰好 {size} 个 token",
+    "forward.recompute": "重新计算",
+    "say.forward.recompute": "第 {f} 次前向重新计算已填充槽的缓存条目，每个槽可见它之前的槽：计算 {parts}，复用 {hits} 个[hit|缓存条目]。",
+    "mask.recompute": "第 {f} 次前向（重新计算）：{slots} 个已填充的槽，每个可见 {cached} 个缓存 token 和它之前的槽。",
+    "say.verify.written": "用户写入了{slots}：无论验证概率多低（最低 {p}），这些 token 都保留。",
   },
 };

@@ -57,6 +57,10 @@ const NARRATE = {
       const values = { slot: kept[kept.length - 1], kept: speaker.slots(kept), k: kept.length };
       return [["say.verify.eos", values]];
     }
+    if (event.slots.some((slot) => slot.statuses[0] === "forced")) {
+      const lowest = Math.min(...event.slots.flatMap((slot) => slot.probabilities));
+      return [["say.verify.written", { slots: speaker.slots(kept), p: formatProbability(lowest) }]];
+    }
     if (!broken) {
       const tokens = event.slots.reduce((sum, slot) => sum + slot.tokens.length, 0);
       return [["say.verify.whole", { tokens, slots: speaker.slots(kept), n: kept.length }]];

@@ -417,13 +417,13 @@ export class Player {
 
   /**
    * The iteration at the cursor and what was marked in its scoreboard: where a fork would begin.
-   * @returns {{iteration: number, force: number[], forbid: number[]}|null}
+   * @returns {{iteration: number, force: number[], forbid: number[], write: Record<number, string>}|null}
    */
   forkPoint() {
     const record = this.trace.recordAt(this.cursor);
     if (!record || this.trace.run.decoder === "ar" || this.trace.run.decoder === "mdm") return null;
     const marked = (mark) => this.scoreboard.marked(record, mark);
-    return { iteration: record.number, force: marked("force"), forbid: marked("forbid") };
+    return { iteration: record.number, force: marked("force"), forbid: marked("forbid"), write: this.scoreboard.written() };
   }
 
   setLoop(on) {

@@ -42,10 +42,39 @@ export class ScoreboardView {
     this.markedOf = null;
     this.hint = el("p", "rfp-caption rfp-fork-hint");
     if (player.options.canFork) {
-      section.append(player.speaker.bind(this.hint, "fork.hint"));
+      section.append(player.speaker.bind(this.hint, "fork.hint"), this.createWriting());
       this.list.addEventListener("click", (event) => this.mark(event.target.closest?.(".rfp-mark")));
     }
     this.list.addEventListener("pointerleave", () => player.hover(-1));
+  }
+
+  /** A slot and a text for it, for a fork. */
+  createWriting() {
+    const { speaker } = this.player;
+    this.writeSlot = el("select", "rfp-write-slot");
+    this.writeText = el("input", "rfp-write-text");
+    this.writeText.type = "text";
+    speaker.bind(this.writeText, "fork.write.text", "aria-label");
+    return el("div", "rfp-write", el("label", "", speaker.bind(el("span", ""), "fork.write"), this.writeSlot), this.writeText);
+  }
+
+  /** The candidates of the iteration can be written into. */
+  paintWriting(record) {
+    if (!this.writeSlot) return;
+    const { trace, speaker } = this.player;
+    const slots = record ? trace.events[record.plan].slots.map(({ slot }) => slot) : [];
+    const key = [slots.join(), speaker.language, trace.slotSize].join(" ");
+    if (key === this.writingOf) return;
+    this.writingOf = key;
+    const before = this.writeSlot.value;
+    this.writeSlot.replaceChildren(new Option(speaker.text("fork.write.none"), ""), ...slots.map((slot) => new Option(slot, slot)));
+    this.writeSlot.value = slots.includes(Number(before)) ? before : "";
+    this.writeText.placeholder = speaker.text("fork.write.hint", { size: trace.slotSize });
+  }
+
+  /** What is written into slots. @returns {Record<number, string>} */
+  written() {
+    return this.writeSlot?.value ? { [this.writeSlot.value]: this.writeText.value } : {};
   }
 
   build() {
@@ -67,6 +96,7 @@ export class ScoreboardView {
     setText(this.aside, hasThreshold(trace.run) ? speaker.text("scoreboard.threshold", { p: threshold }) : "");
     this.sorts.hidden = !record;
     this.paintDetail();
+    this.paintWriting(record);
     if (!record) {
       this.more.hidden = true;
       return;
