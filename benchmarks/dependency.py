@@ -1,15 +1,19 @@
 """Whether measured dependency finds the one that a task has: area under the ROC curve, per family and method.
 
-``python -m benchmarks.dependency [--per-family N] [--json]``. The expected answer of a held-out prompt is cut
-into slots. Every ordered pair of slots in different parts of the answer counts: dependent if the one's part
-needs the other's (a header, a name bound before), independent if neither needs the other, even over others.
-Revealed are the expected tokens, so that a wrong draft cannot make a link.
+``python -m benchmarks.dependency [--family NAME ...] [--per-family N] [--json]``. The expected answer of a
+held-out prompt is cut into slots. Every ordered pair of slots in different parts of it counts: dependent if the
+one's part needs the other's, independent if neither needs the other, even over others. In sums a line's terms
+need the carry of the line before, its total needs its terms; in extract a value needs its key; in lists an item
+needs the one before it. What is further apart in sums and lists counts as independent. Elsewhere the parts are
+those of the task (a header, a name bound before). Revealed are the expected tokens, so that a wrong draft
+cannot make a link.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from typing import Annotated
 
@@ -21,11 +25,37 @@ from tqdm import tqdm
 
 from refusion_core import load_checkpoint
 from refusion_core.checkpoint import Checkpoint, use_fitting_threads
-from refusion_core.dependency import AttentionMass, reveal_capacity, revealed
-from refusion_core.training.tasks import FAMILIES, Sample
+from refusion_core.dependency import AttentionMass, joint, reveal_capacity, revealed
+from refusion_core.training.tasks import FAMILIES, Part, Sample
+from refusion_core.training.tasks.base import assemble
 
-METHODS = ("revealed", "attention")
+METHODS = ("revealed", "attention", "joint")
 _SMALLEST = 2  # slots that a pair needs
+_KEY = re.compile(r'("[^"]+": )')
+_DIGIT_LINE = re.compile(r"(\w+: [^=]*)(= .*)", re.DOTALL)
+
+
+def structure(sample: Sample) -> tuple[Part, ...]:
+    """The parts of an answer and what each needs directly."""
+    pieces: list[tuple[str, tuple[int, ...]]] = []
+    if sample.family == "extract":
+        for text in filter(None, _KEY.split(sample.response)):
+            is_value = not _KEY.fullmatch(text) and pieces
+            pieces.append((text, (len(pieces) - 1,) if is_value else ()))
+    elif sample.family == "lists":
+        for text in filter(None, re.split(r"(?<=,)|(?=\n)", sample.response)):
+            pieces.append((text, (len(pieces) - 1,) if pieces else ()))
+    elif sample.family == "sums":
+        carry: tuple[int, ...] = ()
+        for line in sample.response.splitlines(keepends=True):
+            if terms := _DIGIT_LINE.fullmatch(line):
+                pieces += [(terms[1], carry), (terms[2], (len(pieces),))]
+            else:
+                pieces.append((line, carry))
+            carry = (len(pieces) - 1,)
+    else:
+        return sample.parts
+    return assemble(pieces)[1]
 
 
 def slot_relations(
@@ -35,9 +65,12 @@ def slot_relations(
     of its first token."""
     encoded = checkpoint.tokenizer(sample.response, return_offsets_mapping=True)
     starts = [start for start, _ in encoded["offset_mapping"]][::size]
-    parts = sample.parts
+    parts = structure(sample)
     owner = [max((n for n, p in enumerate(parts) if p.start <= at), default=0) for at in starts]
-    reached = [_reached(n, sample) for n in range(len(parts))]
+    direct_only = sample.family in ("sums", "lists")  # else each piece needs all before it
+    reached = [
+        set(part.needs) if direct_only else _reached(n, parts) for n, part in enumerate(parts)
+    ]
     pairs = []
     for j, a in enumerate(owner):
         for i, b in enumerate(owner):
@@ -50,12 +83,12 @@ def slot_relations(
     return pairs
 
 
-def _reached(part: int, sample: Sample) -> set[int]:
+def _reached(part: int, parts: tuple[Part, ...]) -> set[int]:
     """All parts that a part needs, over others too."""
     found: set[int] = set()
     waiting = [part]
     while waiting:
-        for needed in sample.parts[waiting.pop()].needs:
+        for needed in parts[waiting.pop()].needs:
             if needed not in found:
                 found.add(needed)
                 waiting.append(needed)
@@ -64,7 +97,8 @@ def _reached(part: int, sample: Sample) -> set[int]:
 
 @torch.no_grad()
 def matrices(checkpoint: Checkpoint, sample: Sample, size: int) -> dict[str, torch.Tensor]:
-    """Dependency [n, n] of the slots of the expected answer, all masked, by either method."""
+    """Dependency [n, n] of the slots of the expected answer, all masked, by each method; of joint gains the
+    absolute values."""
     model, mask = checkpoint.model, checkpoint.facts.mask_id
     prompt = checkpoint.encode_prompt(sample.prompt)
     tokens = checkpoint.tokenizer(sample.response)["input_ids"]
@@ -85,6 +119,7 @@ def matrices(checkpoint: Checkpoint, sample: Sample, size: int) -> dict[str, tor
     return {
         "revealed": revealed(model, cache, drafts, hidden[first::size], mask),
         "attention": watcher.matrix()[:, 1:],
+        "joint": joint(model, cache, drafts, mask)[0].abs(),
     }
 
 
@@ -131,6 +166,7 @@ def measure(
 
 def main(
     model: Annotated[str, typer.Option(help='"bundled", a folder, or a hub id.')] = "bundled",
+    family: Annotated[list[str] | None, typer.Option(help="Only these; repeat it.")] = None,
     per_family: Annotated[int, typer.Option(help="Held-out prompts of each family.")] = 100,
     slot_size: Annotated[int, typer.Option(help="Tokens per slot.")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -138,7 +174,8 @@ def main(
     """Measure and print the areas under the ROC curve."""
     checkpoint = load_checkpoint(model)
     use_fitting_threads(checkpoint)
-    rows = {name: measure(checkpoint, name, per_family, slot_size) for name in tqdm(FAMILIES)}
+    names = family or list(FAMILIES)
+    rows = {name: measure(checkpoint, name, per_family, slot_size) for name in tqdm(names)}
     rows = {name: row for name, row in rows.items() if row}
     if as_json:
         typer.echo(json.dumps(rows))
