@@ -6,8 +6,9 @@
   const RUN_KEY = "refusion.run";
   const MAX_FILE_MB = 100;
   const MAX_CHECKED_MB = 20; // larger files are only checked by the player itself
-  let player, server, message, run = null;
+  let player, server, message, comparison, run = null;
   let shown = {}; // what the address must name so that it opens what is shown
+  let toldUnkept = false;
 
   const chinese = () => navigator.language.toLowerCase().startsWith("zh");
   const say = (en, zh) => (chinese() ? zh : en);
@@ -22,6 +23,42 @@
     message.textContent = text;
   }
 
+  /** Keep a run in this browser, where it may be forked, named and compared. Says once where that isn't possible. */
+  async function keep(text) {
+    if (!text) return null;
+    try {
+      return await window.RefusionKept.put(text);
+    } catch {
+      if (!toldUnkept && message.hidden) {
+        tell(say("This browser keeps no runs; save the trace to have it again",
+          "此浏览器无法保存运行；如需再次查看，请保存轨迹"));
+      }
+      toldUnkept = true;
+      return null;
+    }
+  }
+
+  /** A link that holds the run that is shown beside its parent, where both are kept. */
+  async function offerComparison(entry) {
+    const now = shown;
+    if (!entry?.parent || !(await window.RefusionKept.get(entry.parent.run_id)) || shown !== now) return;
+    comparison.href = `compare#${new URLSearchParams({ left: entry.parent.run_id, right: entry.id })}`;
+    comparison.hidden = false;
+  }
+
+  /** The link stands in a line that is there anyway, so that nothing moves. */
+  async function createComparison() {
+    comparison = document.createElement("a");
+    comparison.id = "compare";
+    comparison.textContent = say("Compare with parent", "与父运行比较");
+    comparison.style.cssText = "position: absolute; top: 0; right: 0; width: max-content; font-size: 13px; text-decoration: underline;";
+    comparison.hidden = true;
+    let place;
+    while (!(place = document.querySelector("#prompts"))) await new Promise(requestAnimationFrame);
+    place.style.position = "relative";
+    place.append(comparison);
+  }
+
   /** Run a prompt. What is shown stays until the server has accepted the request. */
   async function start(prompt, settings, fork = null) {
     const loading = setTimeout(() => tell(say("Waiting for the model to load", "正在等待模型加载")), 300);
@@ -34,7 +71,9 @@
     clearTimeout(loading);
     tell(answer.error ?? "");
     if (!answer.run) return;
+    if (fork) await keep(fork.trace);
     shown = { run: answer.run };
+    comparison.hidden = true;
     player.begin({ label: prompt, follow: false });
     follow(answer.run);
   }
@@ -74,10 +113,10 @@
       tell(answer.ahead ? say(`Waiting for ${answer.ahead} other run(s)`, `前面还有 ${answer.ahead} 个运行`) : "");
       if (answer.done) {
         player.finish(answer.error ? { error: answer.error } : {});
-        break;
+        leave();
+        offerComparison(await keep(player.text()));
       }
     }
-    if (run === id) leave();
   }
 
   function leave() {
@@ -93,6 +132,7 @@
     if (answer.done && answer.lines.length) {
       show(answer.lines.join("\n"), say("this run", "本次运行"), shown);
       sessionStorage.setItem(RUN_KEY, id);
+      offerComparison(await keep(player.text()));
       return true;
     }
     player.begin({ label: say("this run", "本次运行"), follow: false });
@@ -109,7 +149,8 @@
         await example(wanted.get("example"));
         return;
       }
-      const id = wanted.get("run") ?? sessionStorage.getItem(RUN_KEY);
+      if (wanted.has("kept") && (await openKept(wanted.get("kept")))) return;
+      const id = wanted.has("kept") ? null : wanted.get("run") ?? sessionStorage.getItem(RUN_KEY);
       if (id && (await resume(id))) return;
       if (wanted.has("run")) tell(say("The server no longer has this run; here is an example",
         "服务器已不再保留该运行；这里是一个示例"));
@@ -119,10 +160,23 @@
     if (first.trace) show(first.trace, first.name, { example: first.name }, message.textContent);
   }
 
+  /** Play a run that this browser keeps. @returns {Promise<boolean>} whether it does */
+  async function openKept(id) {
+    const kept = await window.RefusionKept.get(id).catch(() => null);
+    if (!kept) {
+      tell(say("This browser does not keep this run", "此浏览器没有保存该运行"));
+      return false;
+    }
+    show(kept.text, kept.name || kept.prompt, { kept: id });
+    offerComparison(kept);
+    return true;
+  }
+
   /** @param {object} [link] what an address must name to open it again */
   function show(text, label, link = {}, note = "") {
     leave();
     tell(note);
+    comparison.hidden = true;
     shown = link;
     sessionStorage.removeItem(RUN_KEY);
     player.load(text, { label });
@@ -173,6 +227,7 @@
   function mount(element, serverFunctions) {
     server = serverFunctions;
     message = element.querySelector(".refusion-message");
+    createComparison();
     player = window.RefusionPlayer.mount(element.querySelector(".refusion-mount"), {
       autoplay: true,
       lang: chinese() ? "zh" : "en",

@@ -15,6 +15,7 @@ from refusion_core.trace import TRACE_SUFFIX, parse_trace
 _ROOT = Path(__file__).resolve().parent.parent
 TRACES = _ROOT / "assets" / "traces"
 _BRIDGE = Path(__file__).with_name("bridge.js")
+_KEPT = Path(__file__).with_name("kept.js")
 
 
 def recorded_examples() -> dict[str, dict[str, str]]:
@@ -49,6 +50,7 @@ def page_head(first_example: str | None) -> str:
     first = {"name": first_example, "trace": trace}
     scripts = [
         player_script(),
+        _KEPT.read_text(encoding="utf-8"),
         _BRIDGE.read_text(encoding="utf-8"),
         f"window.refusionFirstExample = {inline_json(first)};",
     ]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from refusion_core import Trace, read_trace
+from refusion_core import Fork, Trace, decode, load_checkpoint, read_trace
 from refusion_core.events import Commit, Event, InfillRound, Plan, Verify
 from refusion_core.export import trace_page
 from refusion_core.trace import TRACE_SUFFIX
-from tests.browser.conftest import FLAGS, chromium_path
+from tests.browser.conftest import FLAGS, chromium_path, serving
 
 DOCS = Path(__file__).resolve().parent
 TRACES = DOCS.parent / "assets" / "traces"
@@ -51,12 +51,12 @@ def seek(tab: Page, index: int) -> None:
     tab.wait_for_timeout(150)
 
 
-def shoot(tab: Page, name: str, selector: str = "") -> None:
+def shoot(tab: Page, name: str, selector: str = "", *, view_only: bool = False) -> None:
     path = DOCS / f"{name}.png"
     if selector:
         tab.locator(selector).screenshot(path=path)
     else:
-        tab.screenshot(path=path, full_page=True)
+        tab.screenshot(path=path, full_page=not view_only)
     print(path.name, path.stat().st_size // 1024, "KB")
 
 
@@ -110,6 +110,30 @@ def family_pictures(browser: Browser, names: Iterable[str]) -> None:
             shoot(tab, f"family-{name.split('-')[0]}", ".rfp-layout")
 
 
+def compare_picture(browser: Browser) -> None:
+    """A sum beside its fork, in which the first line was given another result."""
+    run = trace("sums-addition")
+    ids = {token.text: token.id for e in run if e.type == "vocabulary" for token in e.tokens}
+    draft = next(slot.tokens for slot in run.events[place(run, Plan, 1)].slots if slot.slot == 1)
+    written = tuple(ids["9"] if token == ids["3"] else token for token in draft)
+    fork = Fork(trace=run, iteration=1, write={1: written})
+    checkpoint = load_checkpoint("bundled", device="cpu")
+    other = Trace(tuple(decode(checkpoint, config=fork.config, fork=fork)))
+    window = browser.new_context(viewport={"width": 1280, "height": 1270})
+    with serving() as url:
+        tab = window.new_page()
+        tab.goto(f"{url}/compare")
+        tab.wait_for_selector(".refusion-compare[data-ready]", state="attached")
+        for side in (run, other):
+            tab.evaluate("(text) => RefusionKept.put(text)", side.dumps())
+        sides = {"left": run.started.run_id, "right": other.started.run_id}
+        tab.evaluate("(sides) => { location.hash = new URLSearchParams(sides); }", sides)
+        tab.wait_for_selector(".rfp-lane")
+        tab.wait_for_timeout(500)
+        shoot(tab, "compare", view_only=True)
+    window.close()
+
+
 def main() -> None:
     families = {
         path.name.split("-")[0]: path.name.removesuffix(TRACE_SUFFIX)
@@ -121,6 +145,7 @@ def main() -> None:
         player_pictures(browser)
         moments(browser)
         family_pictures(browser, families.values())
+        compare_picture(browser)
         browser.close()
 
 

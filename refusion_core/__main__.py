@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +14,17 @@ import typer
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, track
 from rich.table import Table
+from rich.text import Text
 
 from . import options
-from .calibration import by_slot_size
+from .alignment import Cell
+from .calibration import grouped, slot_size_of
 from .compare import compare
-from .config import CONFIGS, RecordConfig
-from .errors import PromptError, RefusionError
+from .config import CONFIGS, DEPENDENCY_METHODS, RecordConfig
+from .errors import ConfigError, PromptError, RefusionError
 from .events import Commit, Event, RunFinished, RunStarted, Statistics, dump_event
 from .export import trace_page
+from .sweep_command import sweep
 from .trace import TRACE_SUFFIX, Trace, read_trace, write_trace
 from .training.command import evaluate, train
 
@@ -35,6 +39,7 @@ app = typer.Typer(
 )
 app.command("train")(train)
 app.command("evaluate")(evaluate)
+app.command("sweep")(sweep)
 
 _STDERR = Console(stderr=True, soft_wrap=True)
 TraceFile = Annotated[Path, typer.Argument(help="A .trace.jsonl file.")]
@@ -58,6 +63,7 @@ def decode_command(
     policy: options.Policy = "threshold",
     policy_count: options.PolicyCount = 1,
     dependency_limit: options.DependencyLimit = options.DEFAULTS.dependency_limit,
+    recompute_infill: options.RecomputeInfill = False,
     tokens_per_step: options.TokensPerStep = 1,
     confidence_threshold: options.ConfidenceThreshold = None,
     layout: options.Layout = "clean_first",
@@ -68,7 +74,10 @@ def decode_command(
     ] = None,
     trace: Annotated[Path | None, typer.Option(help="Write the events to this file.")] = None,
     dependency: Annotated[
-        str, typer.Option(help="Between slots, for the trace: attention, revealed or none.")
+        str,
+        typer.Option(
+            help=f"Between slots, for the trace: {', '.join(DEPENDENCY_METHODS)} or none."
+        ),
     ] = "attention",
     as_json: options.Json = False,
 ) -> None:
@@ -85,6 +94,7 @@ def decode_command(
         policy=policy,
         policy_count=policy_count,
         dependency_limit=dependency_limit,
+        recompute_infill=recompute_infill,
         tokens_per_step=tokens_per_step,
         confidence_threshold=confidence_threshold,
         layout=layout,
@@ -187,16 +197,26 @@ def export_command(
 
 @app.command("calibrate")
 def calibrate_command(
-    files: Annotated[list[Path], typer.Argument(help="Traces of the ReFusion decoder.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Traces of the ReFusion decoder, or folders of sweeps.")
+    ],
+    by: Annotated[
+        str, typer.Option(help="slot_size, or family: of a sweep's prompt, or FAMILY-name of a file.")
+    ] = "slot_size",
     as_json: options.Json = False,
 ) -> None:
-    """Hold slot confidence against how often verify accepted the slot whole, per slot size."""
-    results = by_slot_size(read_trace(file) for file in files)
+    """Hold slot confidence against how often verify accepted the slot whole."""
+    if by not in ("slot_size", "family"):
+        raise ConfigError("--by", by, "is unknown", "give slot_size or family")
+    runs = ((family, read_trace(path)) for path in files for family, path in _runs_of(path))
+    results = grouped(
+        (family if by == "family" else slot_size_of(trace), trace) for family, trace in runs
+    )
     if as_json:
-        typer.echo(json.dumps({size: asdict(found) for size, found in results.items()}))
+        typer.echo(json.dumps({group: asdict(found) for group, found in results.items()}))
         return
-    for size, found in results.items():
-        title = f"slots of {size}: {found.count} chosen, calibration error {found.error:.3f}"
+    for group, found in results.items():
+        title = f"{group}: {found.count} chosen, calibration error {found.error:.3f}"
         table = Table("confidence", "slots", "mean confidence", "accepted whole", title=title)
         for entry in found.bins:
             table.add_row(
@@ -225,7 +245,37 @@ def compare_command(left: TraceFile, right: TraceFile, as_json: options.Json = F
         if first is None
         else f"iteration {first.iteration + 1}, {first.stage}: {first.reason}"
     )
+    other = [row for row in found.slots if row.other_text or row.other_order]
+    if other:
+        title = "slots that differ, and the iterations that committed them"
+        table = Table("positions", "left", "text", "right", "text", title=title)
+        for row in other:
+            sides = chain.from_iterable(map(_cell, (row.left, row.right)))
+            table.add_row(f"{row.start} to {row.end - 1}", *sides)
+        Console().print(table)
     typer.echo("\n".join(found.text))
+
+
+def _cell(cell: Cell | None) -> tuple[Text, Text]:
+    """The slots of a cell with their iterations, and its text."""
+    if cell is None:
+        return Text(), Text()
+    slots = (
+        f"{slot}: {'never' if iteration is None else iteration + 1}"
+        for slot, iteration in cell.slots
+    )
+    return Text(", ".join(slots)), Text(cell.text)
+
+
+def _runs_of(path: Path) -> Iterator[tuple[str, Path]]:
+    """Family and trace file of the runs that a path stands for."""
+    if not path.is_dir():
+        yield path.name.partition("-")[0], path
+        return
+    from .sweep import read_results
+
+    for result in read_results(path):
+        yield result.family or "none", path / result.trace
 
 
 def _summary(trace: Trace) -> dict[str, object]:

@@ -73,10 +73,15 @@ def calibrate(pairs: Iterable[tuple[float, bool]]) -> Calibration:
     return Calibration(total, distance / total if total else 0.0, tuple(bins))
 
 
-def by_slot_size(traces: Iterable[Trace]) -> dict[int, Calibration]:
-    """The reliability over runs of the ReFusion decoder, for each slot size."""
-    pairs: dict[int, list[tuple[float, bool]]] = defaultdict(list)
-    for trace in traces:
+def grouped(traces: Iterable[tuple[str, Trace]]) -> dict[str, Calibration]:
+    """The reliability over runs of the ReFusion decoder, for each group that they are given with."""
+    pairs: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for group, trace in traces:
         if trace.started.decoder == "refusion":
-            pairs[trace.started.settings.slot_size] += judged_slots(trace)
-    return {size: calibrate(found) for size, found in sorted(pairs.items())}
+            pairs[group] += judged_slots(trace)
+    return {group: calibrate(found) for group, found in sorted(pairs.items())}
+
+
+def slot_size_of(trace: Trace) -> str:
+    """The group of a run by the size of its slots."""
+    return f"slots of {trace.started.settings.slot_size}"

@@ -4,24 +4,74 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .alignment import Line, Response, Row, lines, rows
 from .errors import TraceError
 from .events import Commit, Event, InfillRound, Plan, Verify
+from .fork import SAME_SLOTS
 from .trace import Trace
 
 # What is compared of an iteration, in the order in which it happens.
 _STAGES = (Plan, Verify, InfillRound, Commit)
+FIGURES = (
+    "iterations",
+    "forwards",
+    "committed_tokens",
+    "tokens_per_forward",
+    "parallel_iterations",
+    "out_of_order_slots",
+    "infill_rounds",
+    "cache_hit_rate",
+    "model_seconds",
+)
+# Why two runs differ. A page in another language has templates of its own for these keys and their values.
+REASONS = {
+    "other_slots": "{name} is {left} on the left, {right} on the right",
+    "other_step": "the next step is {left} on the left, {right} on the right",
+    "chosen_left": "slot {slot} is chosen on the left only: {judged}, {why}, margin {margin}",
+    "chosen_right": "slot {slot} is chosen on the right only: {judged}, {why}, margin {margin}",
+    "draft": "slot {slot} has another draft",
+    "drafts_read": "other drafts were read",
+    "accepted": "{left} tokens accepted at {left_limit}, {right} at {right_limit}",
+    "decisive": "token {token} of slot {slot} has {probability}",
+    "infilled_slots": "round {round} fills slots {left} on the left, {right} on the right",
+    "infilled": "round {round} fills slot {slot} with other tokens",
+    "infilled_run": "round {round} accepts {left} tokens of slot {slot} on the left, {right} on the right",
+    "committed_slots": "slots {left} are committed on the left, {right} on the right",
+    "committed": "slot {slot} is committed with other tokens",
+    "left_ends": "the left run ends",
+    "right_ends": "the right run ends",
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why two runs differ: a key of REASONS and the values for its template."""
+
+    key: str
+    values: dict[str, Any]
+
+    def __str__(self) -> str:
+        return REASONS[self.key].format(**self.values)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first event kind of an iteration in which two runs differ, and the reason in words."""
+    """The first event kind of an iteration in which two runs differ; the reasons, and those in words.
+
+    events: index of the event in each run, of one that has ended that of its last
+    """
 
     iteration: int
     stage: str
-    reason: str
+    reasons: tuple[Reason, ...]
+    events: tuple[int, int]
+    reason: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", "; ".join(map(str, self.reasons)))
 
 
 @dataclass(frozen=True)
@@ -31,117 +81,185 @@ class Comparison:
     settings: those that differ
     first: the first difference, None where the runs did the same
     positions: text positions with different tokens
+    slots: the responses by position, slot against slot
     text: a unified diff of the texts, line by line
+    lines: the texts line against line, with the words that differ
     figures: statistics of both
     """
 
     settings: dict[str, tuple[Any, Any]]
     first: Difference | None
     positions: tuple[int, ...]
+    slots: tuple[Row, ...]
     text: tuple[str, ...]
+    lines: tuple[Line, ...]
     figures: dict[str, tuple[Any, Any]]
+
+
+def same_prompt(left: Trace, right: Trace) -> bool:
+    """Whether two runs can be compared."""
+    return left.started.prompt_ids == right.started.prompt_ids
 
 
 def compare(left: Trace, right: Trace) -> Comparison:
     """Compare two runs of the same prompt. Raises TraceError for different prompts."""
-    if left.started.prompt_ids != right.started.prompt_ids:
+    if not same_prompt(left, right):
         raise TraceError(
             "prompt_ids",
             right.started.prompt_text,
             "is another prompt",
             "compare runs of one prompt",
         )
+    responses = Response(left), Response(right)
+    texts = [_text(trace).splitlines() for trace in (left, right)]
+    figures = left.statistics, right.statistics
     return Comparison(
         settings=_differing(asdict(left.started.settings), asdict(right.started.settings)),
         first=_first_difference(left, right),
-        positions=_differing_positions(left, right),
-        text=tuple(_text_diff(left, right)),
-        figures={
-            name: (getattr(left.statistics, name), getattr(right.statistics, name))
-            for name in ("iterations", "forwards", "committed_tokens", "tokens_per_forward")
-        },
+        positions=_differing_positions(*responses),
+        slots=tuple(rows(*responses)),
+        text=tuple(_text_diff(*texts)),
+        lines=tuple(lines(*texts)),
+        figures={name: tuple(getattr(side, name) for side in figures) for name in FIGURES},
     )
+
+
+def _text(trace: Trace) -> str:
+    """The text of a run, of a partial one what it had committed."""
+    if trace.finished:
+        return trace.finished.text or ""
+    response = Response(trace)
+    return response.text(response.start, response.end).replace("↵", "\n").replace("·", " ")
 
 
 def _differing(left: dict[str, Any], right: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     return {name: (left[name], right[name]) for name in left if left[name] != right[name]}
 
 
+def _differing_positions(left: Response, right: Response) -> tuple[int, ...]:
+    places = sorted(left.tokens.keys() | right.tokens.keys())
+    return tuple(place for place in places if left.tokens.get(place) != right.tokens.get(place))
+
+
+def _text_diff(left: list[str], right: list[str]) -> list[str]:
+    found = difflib.unified_diff(left, right, "left", "right", lineterm="", n=1)
+    return [line for line in found if not line.startswith("@@")]
+
+
 def _first_difference(left: Trace, right: Trace) -> Difference | None:
-    for a, b in zip(_steps(left), _steps(right), strict=False):
-        if type(a) is not type(b):
-            names = f"{a.type} on the left, {b.type} on the right"
-            return Difference(a.iteration, a.type, f"the next step is {names}")
-        reason = _reason(a, b, left, right)
-        if reason:
-            return Difference(a.iteration, a.type, reason)
-    counts = [sum(1 for _ in _steps(trace)) for trace in (left, right)]
-    if counts[0] != counts[1]:
-        shorter = "left" if counts[0] < counts[1] else "right"
-        return Difference(
-            min(t.statistics.iterations for t in (left, right)), "end", f"the {shorter} run ends"
+    mine, theirs = _steps(left), _steps(right)
+    if mine and theirs and (other := _other_slots(left, right)):
+        return Difference(0, mine[0].type, other, (mine[0].seq, theirs[0].seq))
+    for a, b in zip(mine, theirs, strict=False):
+        if reasons := tuple(_reasons(a, b, left, right)):
+            return Difference(a.iteration, a.type, reasons, (a.seq, b.seq))
+    if len(mine) == len(theirs):
+        return None
+    longer, key = (theirs, "left_ends") if len(mine) < len(theirs) else (mine, "right_ends")
+    next_step = longer[min(len(mine), len(theirs))]
+    events = tuple(min(next_step.seq, len(trace) - 1) for trace in (left, right))
+    return Difference(next_step.iteration, "end", (Reason(key, {}),), events)
+
+
+def _steps(trace: Trace) -> list[Event]:
+    return [event for event in trace if isinstance(event, _STAGES)]
+
+
+def _other_slots(left: Trace, right: Trace) -> tuple[Reason, ...]:
+    """Runs that cut the response into other slots differ from the start: slot numbers mean other places."""
+    sides = left.started.settings, right.started.settings
+    return tuple(
+        Reason(
+            "other_slots",
+            {"name": name, "left": getattr(sides[0], name), "right": getattr(sides[1], name)},
         )
-    return None
+        for name in SAME_SLOTS
+        if getattr(sides[0], name) != getattr(sides[1], name)
+    )
 
 
-def _steps(trace: Trace) -> Iterator[Event]:
-    return (event for event in trace if isinstance(event, _STAGES))
-
-
-def _reason(a: Event, b: Event, left: Trace, right: Trace) -> str | None:
+def _reasons(a: Event, b: Event, left: Trace, right: Trace) -> Iterator[Reason]:
     match a, b:
         case Plan(), Plan():
-            return _plan_reason(a, b)
+            yield from _plan_reasons(a, b)
         case Verify(), Verify():
-            if [s.tokens for s in a.slots] != [s.tokens for s in b.slots]:
-                return "other drafts were read"
-            if (a.outcome, a.accepted_prefix) != (b.outcome, b.accepted_prefix):
-                limits = [t.started.settings.token_threshold for t in (left, right)]
-                return (
-                    f"{a.accepted_prefix} tokens accepted at {limits[0]:g}, "
-                    f"{b.accepted_prefix} at {limits[1]:g}"
-                )
+            limits = [trace.started.settings.token_threshold for trace in (left, right)]
+            yield from _verify_reasons(a, b, limits)
         case InfillRound(), InfillRound():
-            runs = [[(s.slot, s.tokens, s.run_after) for s in event.slots] for event in (a, b)]
-            if runs[0] != runs[1]:
-                return f"round {(a.round or 0) + 1} fills other tokens or accepts other runs"
+            yield from _infill_reasons(a, b)
         case Commit(), Commit():
-            done = [[(s.slot, s.tokens) for s in event.slots] for event in (a, b)]
-            if done[0] != done[1]:
-                return "other slots or tokens are committed"
-    return None
+            yield from _commit_reasons(a, b)
+        case _:
+            yield Reason("other_step", {"left": a.type, "right": b.type})
 
 
-def _plan_reason(a: Plan, b: Plan) -> str | None:
+def _plan_reasons(a: Plan, b: Plan) -> Iterator[Reason]:
     if a.chosen_slots == b.chosen_slots:
         drafts = [{s.slot: s.tokens for s in plan.slots if s.chosen} for plan in (a, b)]
         other = [slot for slot in a.chosen_slots if drafts[0][slot] != drafts[1][slot]]
-        return f"slot {other[0]} has another draft" if other else None
-    parts = []
-    for side, mine, theirs in (("left", a, b), ("right", b, a)):
+        if other:
+            yield Reason("draft", {"slot": other[0]})
+        return
+    for key, mine, theirs in (("chosen_left", a, b), ("chosen_right", b, a)):
         only = set(mine.chosen_slots) - set(theirs.chosen_slots)
         for slot in mine.slots:
             if slot.slot in only:
                 judged = slot.confidence if slot.score is None else slot.score
-                parts.append(
-                    f"slot {slot.slot} is chosen on the {side} only: {judged:.4g}, {slot.reason}, "
-                    f"margin {slot.margin:+.4g}"
+                yield Reason(
+                    key,
+                    {
+                        "slot": slot.slot,
+                        "judged": f"{judged:.6g}",
+                        "why": slot.reason,
+                        "margin": f"{slot.margin:+.4g}",
+                    },
                 )
-    return "; ".join(parts)
 
 
-def _differing_positions(left: Trace, right: Trace) -> tuple[int, ...]:
-    tokens = [
-        dict(zip(t.finished.output_positions, t.finished.output_ids, strict=True))
-        if t.finished
-        else {}
-        for t in (left, right)
-    ]
-    places = sorted(tokens[0].keys() | tokens[1].keys())
-    return tuple(place for place in places if tokens[0].get(place) != tokens[1].get(place))
+def _verify_reasons(a: Verify, b: Verify, limits: list[float]) -> Iterator[Reason]:
+    if [slot.tokens for slot in a.slots] != [slot.tokens for slot in b.slots]:
+        yield Reason("drafts_read", {})
+    elif (a.outcome, a.accepted_prefix) != (b.outcome, b.accepted_prefix):
+        names = ("left", "left_limit", "right", "right_limit")
+        values = (a.accepted_prefix, f"{limits[0]:g}", b.accepted_prefix, f"{limits[1]:g}")
+        yield Reason("accepted", dict(zip(names, values, strict=True)))
+        # The first token that one of them did not accept decides.
+        tokens = [(slot.slot, n, p) for slot in a.slots for n, p in enumerate(slot.probabilities)]
+        at = min(a.accepted_prefix, b.accepted_prefix)
+        if a.accepted_prefix != b.accepted_prefix and at < len(tokens):
+            slot, offset, probability = tokens[at]
+            yield Reason(
+                "decisive",
+                {"slot": slot, "token": offset + 1, "probability": f"{probability:.4g}"},
+            )
 
 
-def _text_diff(left: Trace, right: Trace) -> list[str]:
-    texts = [(t.finished.text or "" if t.finished else "").splitlines() for t in (left, right)]
-    lines = difflib.unified_diff(*texts, "left", "right", lineterm="", n=1)
-    return [line for line in lines if not line.startswith("@@")]
+def _infill_reasons(a: InfillRound, b: InfillRound) -> Iterator[Reason]:
+    number = {"round": (a.round or 0) + 1}
+    sides = [[slot.slot for slot in event.slots] for event in (a, b)]
+    if sides[0] != sides[1]:
+        yield Reason("infilled_slots", number | _named(sides))
+        return
+    for mine, theirs in zip(a.slots, b.slots, strict=True):
+        if mine.tokens != theirs.tokens:
+            yield Reason("infilled", number | {"slot": mine.slot})
+        elif mine.run_after != theirs.run_after:
+            runs = {"left": mine.run_after, "right": theirs.run_after}
+            yield Reason("infilled_run", number | {"slot": mine.slot} | runs)
+
+
+def _commit_reasons(a: Commit, b: Commit) -> Iterator[Reason]:
+    sides = [[slot.slot for slot in event.slots] for event in (a, b)]
+    if sides[0] != sides[1]:
+        yield Reason("committed_slots", _named(sides))
+        return
+    for mine, theirs in zip(a.slots, b.slots, strict=True):
+        if mine.tokens != theirs.tokens:
+            yield Reason("committed", {"slot": mine.slot})
+
+
+def _named(sides: list[list[int]]) -> dict[str, str]:
+    return {
+        name: ", ".join(map(str, slots))
+        for name, slots in zip(("left", "right"), sides, strict=True)
+    }

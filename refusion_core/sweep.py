@@ -153,6 +153,21 @@ class Result:
         return cls(**values | {"config": DecodeConfig(**values["config"])})
 
 
+def read_results(folder: Path) -> list[Result]:
+    """The finished runs in a folder, without a last line that was cut off.
+
+    Raises ConfigError where another line is damaged.
+    """
+    path = folder / "results.jsonl"
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0] if path.exists() else ""
+    try:
+        return [Result.from_line(line) for line in whole.splitlines()]
+    except (ValueError, TypeError, KeyError) as problem:
+        raise ConfigError(
+            "results.jsonl", str(path), f"is damaged ({problem})", "repair or remove it"
+        ) from None
+
+
 class SweepFolder:
     """The finished runs of a sweep in a folder.
 
@@ -171,21 +186,15 @@ class SweepFolder:
             )
         path.write_text(json.dumps(about), encoding="utf-8")
         self._path = folder / "results.jsonl"
-        self.results = self._read()
+        self.results = read_results(folder)
+        self._mend()
 
-    def _read(self) -> list[Result]:
-        """The finished runs. A last line that was cut off is taken away: its run is done again."""
-        if not self._path.exists():
-            return []
-        whole, _, torn = self._path.read_text(encoding="utf-8").rpartition("\n")
-        if torn:
-            self._path.write_text(f"{whole}\n" if whole else "", encoding="utf-8")
-        try:
-            return [Result.from_line(line) for line in whole.splitlines()]
-        except (ValueError, TypeError, KeyError) as problem:
-            raise ConfigError(
-                "results.jsonl", str(self._path), f"is damaged ({problem})", "repair or remove it"
-            ) from None
+    def _mend(self) -> None:
+        """Take away a last line that was cut off: its run is done again."""
+        if self._path.exists() and not self._path.read_bytes().endswith(b"\n"):
+            mended = self._path.with_suffix(".part")
+            mended.write_text("".join(f"{r.to_line()}\n" for r in self.results), encoding="utf-8")
+            mended.replace(self._path)
 
     def missing(self, configs: Iterable[DecodeConfig]) -> list[tuple[DecodeConfig, int]]:
         """The runs that are still to be done, prompt by prompt within every setting."""

@@ -258,6 +258,15 @@ def test_two_visitors_decode_at_the_same_time(page, browser, app_url):
         assert shown_trace(other).started.prompt_text == "Add 47 and 5 step by step."
 
 
+def forked_trace(page):
+    """The fork that was asked for, once it is over."""
+    page.wait_for_function(
+        "() => window.refusion.player.text().split('\\n', 1)[0].includes('\"parent\"')"
+    )
+    wait(page, "d.state === 'ready'")
+    return shown_trace(page)
+
+
 def test_a_fork_goes_on_from_the_iteration_with_what_was_forced(page):
     page.evaluate("name => window.refusion.example(name)", "sums-addition")
     wait(page, "d.state === 'ready' && +d.events > 50")
@@ -272,11 +281,7 @@ def test_a_fork_goes_on_from_the_iteration_with_what_was_forced(page):
     row.locator(".rfp-mark").click()
     assert row.locator(".rfp-mark").inner_text() == "force"
     page.click("#fork")
-    wait(page, "d.state === 'ready'")
-    page.wait_for_function(
-        f"() => window.refusion.player.text().includes('{parent.started.run_id}')"
-    )
-    forked = shown_trace(page)
+    forked = forked_trace(page)
     assert forked.started.parent.run_id == parent.started.run_id
     assert forked.started.parent.iteration == plan.iteration == 1
     plans = [event for event in forked if event.type == "plan"]
@@ -325,3 +330,43 @@ def test_a_policy_can_be_picked_and_the_page_tells_it(page):
     assert firsts == sorted(firsts)
     assert "policy left_to_right" in page.inner_text(".rfp-stage .rfp-aside")
     assert not page.locator(".rfp-whatif").is_visible()
+
+
+def test_a_fork_keeps_the_text_that_was_written_into_a_slot(page):
+    page.evaluate("name => window.refusion.example(name)", "sums-addition")
+    wait(page, "d.state === 'ready' && +d.events > 50")
+    parent = shown_trace(page)
+    plan = [event for event in parent if event.type == "plan"][1]
+    page.evaluate(
+        "at => { window.refusion.player.pause(); window.refusion.player.seek(at); }",
+        parent.events.index(plan),
+    )
+    slot = plan.slots[0].slot
+    page.locator(".rfp-write-slot").select_option(str(slot))
+    page.fill(".rfp-write-text", "7")
+    page.click("#fork")
+    assert "fork write" in message(page, "does not fill a slot of 4")
+    assert shown_trace(page).dumps() == parent.dumps()
+    page.fill(".rfp-write-text", " 7 = 99")
+    ids = load_checkpoint("bundled", device="cpu").encode_slot(" 7 = 99")
+    assert len(ids) == 4
+    page.click("#fork")
+    forked = forked_trace(page)
+    assert forked.started.parent.written == (slot,)
+    commit = [event for event in forked if event.type == "commit"][1]
+    assert [(s.slot, s.tokens) for s in commit.slots] == [(slot, ids)]
+    verify = [event for event in forked if event.type == "verify"][1]
+    page.evaluate("at => window.refusion.player.seek(at)", forked.events.index(verify))
+    page.wait_for_function(
+        "() => document.querySelector('.rfp-narration-text').innerText.includes('The user wrote')"
+    )
+
+
+def test_entries_are_recomputed_where_the_setting_says_so(page):
+    page.locator("#settings button").first.click()
+    set_number(page, "Slot threshold", 0.5)
+    set_number(page, "Token threshold", 0.99)
+    page.get_by_label("Recompute after infill").check()
+    run_prompt(page)
+    wait(page, "d.state === 'ready'")
+    assert shown_trace(page).started.settings.recompute_infill is True

@@ -9,8 +9,10 @@ import sys
 import pytest
 
 from refusion_core import Trace
-from refusion_core.calibration import by_slot_size, calibrate, judged_slots
+from refusion_core.calibration import calibrate, grouped, judged_slots, slot_size_of
+from refusion_core.sweep import SweepFolder, SweepPrompt
 from tests.browser.player_page import jsonl, scripted_run
+from tests.unit.test_sweep import result
 
 
 def test_bins_and_error_by_hand():
@@ -42,15 +44,42 @@ def test_slots_of_a_run_count_where_they_were_chosen():
     ]
 
 
+def calibrated(*arguments):
+    command = [sys.executable, "-m", "refusion_core", "calibrate", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
 def test_runs_are_told_apart_by_slot_size(tmp_path):
     small = Trace(tuple(scripted_run(gen_length=8, slot_size=2)))
     large = Trace(tuple(broken_run()))
-    found = by_slot_size([small, large])
-    assert list(found) == [2, 4] and found[2].count == 4 and found[2].bins[0].accepted == 1
+    found = grouped((slot_size_of(trace), trace) for trace in (small, large))
+    assert list(found) == ["slots of 2", "slots of 4"]
+    assert found["slots of 2"].count == 4 and found["slots of 2"].bins[0].accepted == 1
     path = tmp_path / "run.trace.jsonl"
     path.write_text(jsonl(broken_run()), encoding="utf-8")
-    command = [sys.executable, "-m", "refusion_core", "calibrate", str(path)]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["4"]["count"] == found[4].count
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "slots of 4" in done.stdout
+    shown = json.loads(calibrated(path, "--json").stdout)
+    assert shown["slots of 4"]["count"] == found["slots of 4"].count
+    assert "slots of 4" in calibrated(path).stdout
+
+
+def test_runs_are_told_apart_by_family(tmp_path):
+    for name in ("code-a", "code-b", "sums-a"):
+        path = tmp_path / f"{name}.trace.jsonl"
+        path.write_text(jsonl(broken_run()), encoding="utf-8")
+    done = calibrated(*sorted(tmp_path.iterdir()), "--by", "family", "--json")
+    counts = {family: found["count"] for family, found in json.loads(done.stdout).items()}
+    each = len(list(judged_slots(Trace(tuple(broken_run())))))
+    assert counts == {"code": 2 * each, "sums": each}
+
+
+def test_the_runs_of_a_sweep_are_of_the_family_of_their_prompt(tmp_path):
+    folder = SweepFolder(tmp_path / "sweep", "hash", [SweepPrompt(prompt="a", family="lists")])
+    (folder.folder / "traces" / "x.trace.jsonl").write_text(jsonl(broken_run()), encoding="utf-8")
+    folder.add(result(trace="traces/x.trace.jsonl", family="lists"))
+    done = calibrated(folder.folder, "--by", "family", "--json")
+    assert list(json.loads(done.stdout)) == ["lists"]
+
+
+def test_an_unknown_grouping_is_refused(tmp_path):
+    done = calibrated(tmp_path, "--by", "colour")
+    assert done.returncode == 2 and "--by = 'colour'" in done.stderr
