@@ -134,6 +134,45 @@ def compare_picture(browser: Browser) -> None:
     window.close()
 
 
+def research_picture(browser: Browser) -> None:
+    """A small sweep with answers that are checked, a run of it, and the calibration of its runs."""
+    with serving() as url:
+        tab = browser.new_page(viewport={"width": 1440, "height": 1000}, locale="en-US")
+        tab.goto(f"{url}/research")
+        tab.wait_for_function("() => window.RefusionResearch?.player")
+        tab.locator("#sweep-families input").click()
+        for family in ("Sums", "Table", "Lists"):
+            tab.get_by_role("option", name=family).click()
+        tab.keyboard.press("Escape")
+        tab.fill("#sweep-slot_threshold :is(input, textarea)", "0.5, 0.9, 0.99, 0.999, 0.9999")
+        tab.fill("#sweep-token_threshold :is(input, textarea)", "0.2, 0.4, 0.8, 0.95, 0.99")
+        tab.wait_for_timeout(500)
+        tab.click("#sweep-run")
+        tab.wait_for_function(
+            "() => /^(\\d+) . \\1$/.test(document.querySelector('#sweep-status').innerText.trim())",
+            timeout=600_000,
+        )
+        tab.get_by_label("the sweep above").check()
+        tab.get_by_label("task family").check()
+        tab.click("#calibration-run")
+        tab.wait_for_selector("#calibration-plot .scatterlayer")
+        tab.wait_for_timeout(1500)
+        shoot(tab, "research")
+        tab.close()
+
+
+def race_picture(browser: Browser) -> None:
+    """The recorded race in the middle."""
+    with serving() as url:
+        tab = browser.new_page(viewport={"width": 1280, "height": 900}, locale="en-US")
+        tab.goto(f"{url}/race")
+        tab.wait_for_function("() => window.refusionRace?.race.length > 0")
+        tab.evaluate("() => { refusionRace.race.pause(); refusionRace.race.seek(8); }")
+        tab.wait_for_timeout(600)
+        shoot(tab, "race")
+        tab.close()
+
+
 def main() -> None:
     families = {
         path.name.split("-")[0]: path.name.removesuffix(TRACE_SUFFIX)
@@ -146,6 +185,8 @@ def main() -> None:
         moments(browser)
         family_pictures(browser, families.values())
         compare_picture(browser)
+        research_picture(browser)
+        race_picture(browser)
         browser.close()
 
 
