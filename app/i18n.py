@@ -14,14 +14,14 @@ POLICY_TEXTS = {
     "random_slots": ("random", "随机"),
     "dependency_aware": ("dependency-aware", "考虑依赖"),
 }
-_TEXTS = POLICY_TEXTS | {
+MAIN_TEXTS = POLICY_TEXTS | {
     "subtitle": (
         "see a language model write many parts of an answer at once",
         "看语言模型如何同时写出回答的多个部分",
     ),
     "nav": (
-        "[Decode](./) [Race](race) [About](about)",
-        "[解码](./) [比赛](race) [关于](about)",
+        "[Decode](./) [Lessons](lessons) [Race](race) [Compare](compare) [Research](research) [About](about)",
+        "[解码](./) [课程](lessons) [比赛](race) [比较](compare) [研究](research) [关于](about)",
     ),
     "prompt": ("Prompt", "提示词"),
     "prompt_placeholder": (
@@ -38,6 +38,20 @@ _TEXTS = POLICY_TEXTS | {
     "careful": ("Careful", "谨慎"),
     "fast": ("Fast", "快速"),
     "one_slot": ("One slot at a time", "每次一个槽"),
+    "slow_motion": ("Slow motion", "慢动作"),
+    "paper": ("Paper's settings", "论文设置"),
+    "paper_none": ("none", "无"),
+    "paper_info": (
+        "As in the paper for this benchmark, with 512 tokens",
+        "与论文在该基准上的设置相同，长度 512 token",
+    ),
+    "paper_scaled": (
+        "Scaled to the bundled model's brief answers: 64 tokens instead of 512, slots of 4, as many slots per "
+        "block as in the paper. Thresholds as in the paper; a small model is too sure of itself, so they choose "
+        "more here.",
+        "自带模型的回答较短，故按比例缩小：64 个 token（论文为 512），槽大小为 4，每块的槽数与论文相同。"
+        "阈值与论文相同；小模型往往过于自信，因此每次会选中更多的槽。",
+    ),
     "gen_length": ("Response length (tokens)", "回答长度（token）"),
     "gen_length_info": ("Rounded up to whole slots in every block", "向上取整到每块整数个槽"),
     "slot_size": ("Slot size (tokens)", "槽大小（token）"),
@@ -70,6 +84,11 @@ _TEXTS = POLICY_TEXTS | {
         "For dependency-aware; 0 to 0.69",
         "用于考虑依赖；0 到 0.69",
     ),
+    "recompute_infill": ("Recompute after infill", "填充后重新计算"),
+    "recompute_infill_info": (
+        "One more forward instead of reusing keys and values",
+        "多一次前向，而不复用键值",
+    ),
     "fork": ("Fork here", "从此处分叉"),
     "open": ("Open trace", "打开轨迹"),
 }
@@ -81,7 +100,7 @@ Texts = dict[str, tuple[str, str]]
 def translations(examples: dict[str, dict[str, str]], *more: Texts) -> gr.I18n:
     """The tables that Gradio sends to the page; ``examples`` are the titles of the recorded ones by name,
     ``more`` the texts of other pages, English and Chinese."""
-    texts = _TEXTS.copy()
+    texts = MAIN_TEXTS.copy()
     for part in more:
         texts |= part
     english = {key: en for key, (en, _) in texts.items()}

@@ -25,7 +25,7 @@ from refusion_core.events import Event  # noqa: E402
 from refusion_core.fork import SAME_SLOTS  # noqa: E402
 from refusion_core.selection import known_policies  # noqa: E402
 
-from . import about, race  # noqa: E402
+from . import about, compare, lessons, race, research  # noqa: E402
 from .i18n import POLICY_TEXTS, translations  # noqa: E402
 from .player import (  # noqa: E402
     check_trace,
@@ -34,6 +34,7 @@ from .player import (  # noqa: E402
     player_component,
     recorded_examples,
 )
+from .presets import PAPER, PRESETS, SPEEDS, paper_preset  # noqa: E402
 from .runs import Request, RunRegistry  # noqa: E402
 
 DEMO_PROMPT = "Write a Python function that returns the sum of the squares of a list."
@@ -45,16 +46,9 @@ PROMPTS = [
     "Make a table: Emma is 31 and lives in Rome. Felix is 25 and lives in Oslo.",
     "Tell me a short story about Mia and a fox in the forest.",
 ]
-# Settings that can be picked as a whole.
-PRESETS = {
-    "balanced": DecodeConfig(),
-    "careful": DecodeConfig(slot_threshold=0.9999, token_threshold=0.8),
-    "fast": DecodeConfig(slot_threshold=0.9, token_threshold=0.4),
-    "one_slot": DecodeConfig(slot_threshold=1.0),
-}
 SETTINGS = tuple(DecodeConfig().to_dict())
 # Beside the main page, each at its own address; a module has NAME, TEXTS and build(t, model).
-PAGES = (race, about)
+PAGES = (lessons, race, compare, research, about)
 
 CSS = """
 body, .gradio-container { background: var(--body-background-fill); }
@@ -98,6 +92,11 @@ class Model:
         self._lock = threading.Lock()
         self._checkpoint: Any = None
         self.runs = RunRegistry(self.decode)
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether it is the small model that comes with the project."""
+        return self._source == "bundled"
 
     def get(self) -> Any:
         """The checkpoint. Raises CheckpointError when it cannot be loaded; asked again, it tries again."""
@@ -164,11 +163,13 @@ def build(model: Model) -> gr.Blocks:
             settings = dict(zip(SETTINGS, values, strict=True))
             origin = None
             if fork is not None:
+                write = {int(slot): text for slot, text in fork["write"].items()}
                 origin = Fork(
                     trace=parse_trace(fork["trace"]),
                     iteration=fork["iteration"],
                     force=tuple(fork["force"]),
                     forbid=tuple(fork["forbid"]),
+                    write={slot: model.get().encode_slot(text) for slot, text in write.items()},
                 )
                 settings |= {name: getattr(origin.config, name) for name in SAME_SLOTS}
             record = RecordConfig(dependency=dependency)
@@ -176,6 +177,12 @@ def build(model: Model) -> gr.Blocks:
             return {"run": runs.start(request).id}
         except RefusionError as problem:
             return {"error": str(problem)}
+
+    def pick_paper(benchmark: str) -> list[Any]:
+        """The preset that is then shown, if any, and its settings; without a benchmark the usual ones."""
+        if not benchmark:
+            return ["balanced", *PRESETS["balanced"].to_dict().values()]
+        return [None, *paper_preset(benchmark, scaled=model.is_bundled).to_dict().values()]
 
     with gr.Blocks(title="ReFusion, decoded", analytics_enabled=False, fill_width=True) as page:
         _head(t)
@@ -207,12 +214,22 @@ def build(model: Model) -> gr.Blocks:
             open_button = gr.Button(t("open"), min_width=110, elem_id="open")
         with gr.Row(elem_id="extras"):
             with gr.Accordion(t("settings"), open=False, elem_id="settings"):
-                preset = gr.Radio(
-                    [(t(name), name) for name in PRESETS],
-                    value="balanced",
-                    label=t("preset"),
-                    elem_id="preset",
-                )
+                with gr.Row():
+                    preset = gr.Radio(
+                        [(t(name), name) for name in PRESETS],
+                        value="balanced",
+                        label=t("preset"),
+                        scale=3,
+                        elem_id="preset",
+                    )
+                    paper = gr.Dropdown(
+                        [(t("paper_none"), ""), *PAPER],
+                        value="",
+                        label=t("paper"),
+                        info=t("paper_scaled" if model.is_bundled else "paper_info"),
+                        scale=2,
+                        elem_id="paper",
+                    )
                 settings = _settings_row(t, defaults)
                 dependency = gr.Radio(
                     [(t(name), name) for name in DEPENDENCY_METHODS],
@@ -238,14 +255,21 @@ def build(model: Model) -> gr.Blocks:
             js="(...settings) => { window.refusion.fork(settings); }",
             api_visibility="private",
         )
+        quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
         preset.input(
-            lambda name: list(PRESETS[name].to_dict().values()),
+            lambda name: ["", *PRESETS[name].to_dict().values()],
             preset,
-            settings,
-            queue=False,
-            show_progress="hidden",
-            api_visibility="private",
+            [paper, *settings],
+            **quiet,
         )
+        paper.input(pick_paper, paper, [preset, *settings], **quiet)
+        for menu in (preset, paper):
+            menu.input(
+                None,
+                menu,
+                js=f"(name) => window.refusion.player.setSpeed({json.dumps(SPEEDS)}[name] ?? 1)",
+                api_visibility="private",
+            )
         for button, call in (
             (stop_button, "stop()"),
             (open_button, "open()"),
@@ -318,6 +342,11 @@ def _settings_row(t: Callable[[str], Any], defaults: DecodeConfig) -> list[gr.co
             info=t("dependency_limit_info"),
             step=0.001,
         )
+        recompute_infill = gr.Checkbox(
+            defaults.recompute_infill,
+            label=t("recompute_infill"),
+            info=t("recompute_infill_info"),
+        )
     return [
         gen_length,
         slot_size,
@@ -329,6 +358,7 @@ def _settings_row(t: Callable[[str], Any], defaults: DecodeConfig) -> list[gr.co
         policy,
         policy_count,
         dependency_limit,
+        recompute_infill,
     ]
 
 

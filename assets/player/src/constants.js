@@ -40,3 +40,9 @@ export const PACE = {
   run_started: 700, vocabulary: 0, forward: 90, plan: 480, dependency: 40, verify: 480, infill_round: 330,
   commit: 380, cache: 90, run_finished: 0,
 };
+
+/** The same in front of a class, where a view comes to the side of the stage and has to be read. */
+export const PRESENTER_PACE = {
+  run_started: 2400, vocabulary: 0, forward: 90, plan: 1800, dependency: 40, verify: 1800, infill_round: 1200,
+  commit: 1600, cache: 1200, run_finished: 0,
+};

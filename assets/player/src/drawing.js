@@ -41,6 +41,7 @@ export const ICONS = {
   forwardForward: "M4.5 2.5v11L12 8z",
   loop: "M3 8a5 5 0 0 1 8.6-3.5L13 3v4.5H8.5l1.8-1.8A3.3 3.3 0 0 0 4.7 8zM13 8a5 5 0 0 1-8.6 3.5L3 13V8.5h4.5l-1.8 1.8A3.3 3.3 0 0 0 11.3 8z",
   link: "M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2.4-2.4a2.6 2.6 0 0 0-3.7-3.7L8 4.3l1 1 1.2-1.2a1.2 1.2 0 0 1 1.7 1.7L9.5 8.2a1.2 1.2 0 0 1-1.7 0zM9.2 6.8a2.6 2.6 0 0 0-3.7 0L3.1 9.2a2.6 2.6 0 0 0 3.7 3.7L8 11.7l-1-1-1.2 1.2a1.2 1.2 0 0 1-1.7-1.7l2.4-2.4a1.2 1.2 0 0 1 1.7 0z",
+  present: "M1.5 2.5h13v8.5H9.7l1.5 2.5H9.4L8 11.4 6.6 13.5H4.8L6.3 11H1.5zM3 4v5.5h10V4z",
   iterationBack: "M2.5 2.5h2v11h-2zM13.5 2.5v11L6 8z",
   iterationForward: "M11.5 2.5h2v11h-2zM2.5 2.5v11L10 8z",
 };
@@ -58,7 +59,8 @@ export class Surface {
    */
   begin(width, height, font) {
     const area = Math.max(1, width * height);
-    const ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(12e6 / area));
+    const wanted = (window.devicePixelRatio || 1) * (this.canvas.currentCSSZoom ?? 1);
+    const ratio = Math.min(wanted, Math.sqrt(12e6 / area));
     const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
     if (this.canvas.width !== w || this.canvas.height !== h) {
       this.canvas.width = w;

@@ -33,6 +33,14 @@ export class ExportMenu {
       button.addEventListener("click", () => this.run(kind));
       return el("li", "", button);
     }));
+    this.shareItem = speaker.bind(el("button", "rfp-export-item"), "share");
+    this.shareItem.type = "button";
+    this.shareItem.dataset.export = "link";
+    this.shareItem.addEventListener("click", () => {
+      this.close();
+      player.share.open();
+    });
+    this.list.append(el("li", "", this.shareItem));
     this.progress = el("span", "rfp-export-progress");
     this.cancel = speaker.bind(el("button", "rfp-export-item"), "export.cancel");
     this.cancel.type = "button";

@@ -3,6 +3,7 @@ import { el, setText } from "./drawing.js";
 const KEYS = [
   ["␣", "help.play"], ["← →", "help.event"], [", .", "help.forward"], ["⇧ ← / ⇧ →", "help.iteration"],
   ["Home End", "help.ends"], ["+ −", "help.speed"], ["L", "help.loop"], ["F", "help.follow"], ["↑ ↓", "help.token"],
+  ["P", "help.presenter"], ["PgUp PgDn", "help.presenter.moment"], ["B .", "help.presenter.blank"], ["Q", "help.presenter.share"],
   ["Esc", "help.close"], ["?", "help.help"],
 ];
 

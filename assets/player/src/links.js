@@ -14,3 +14,16 @@ export function linkTo(href, iteration, of = {}) {
   url.hash = new URLSearchParams({ ...of, iter: String(iteration) }).toString();
   return url.href;
 }
+
+/**
+ * Whom an address leads to the run.
+ * @param {string} href @param {Record<string, string>} [of] what finds the run on the page; a page that is the run needs none
+ * @returns {"none"|"kept"|"local"|"run"|"web"} nobody, this browser, this machine, everybody for a while, everybody
+ */
+export function reachOf(href, of) {
+  if (of && !Object.keys(of).length) return "none";
+  if (of?.kept) return "kept";
+  const { protocol, hostname } = new URL(href);
+  if (!/^https?:$/.test(protocol) || /^(localhost|.*\.localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/.test(hostname)) return "local";
+  return of?.run ? "run" : "web";
+}

@@ -2,7 +2,9 @@ import { SCHEMA_VERSION } from "./constants.js";
 import css from "../player.css";
 import { EXPORTS } from "./export-menu.js";
 import { Player } from "./player.js";
+import { Predict } from "./predict.js";
 import { Together } from "./together.js";
+import { Tour } from "./tour.js";
 
 /**
  * Mounts a player in an element.
@@ -30,6 +32,18 @@ function together(element, options) {
   return new Together(element, options);
 }
 
+/** Mounts a lesson in an element; options as of {@link Tour}. */
+function tour(element, options) {
+  addStyle();
+  return new Tour(element, options);
+}
+
+/** Mounts the game of predicting which slots the next plan chooses; options as of {@link Predict}. */
+function predict(element, options) {
+  addStyle();
+  return new Predict(element, options);
+}
+
 /** The style is part of the script, once in a document. */
 function addStyle() {
   if (document.querySelector("style[data-rfp]")) return;
@@ -39,4 +53,4 @@ function addStyle() {
   document.head.append(style);
 }
 
-window.RefusionPlayer = Object.freeze({ mount, together, schemaVersion: SCHEMA_VERSION });
+window.RefusionPlayer = Object.freeze({ mount, together, tour, predict, schemaVersion: SCHEMA_VERSION });

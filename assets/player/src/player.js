@@ -13,7 +13,9 @@ import { LedgerView } from "./ledger.js";
 import { iterationOfHash, linkTo } from "./links.js";
 import { NarrationView } from "./narration.js";
 import { OrdersView } from "./orders.js";
+import { Presenter } from "./presenter.js";
 import { ScoreboardView } from "./scoreboard.js";
+import { Share } from "./share.js";
 import { Speaker } from "./speaker.js";
 import { StageView } from "./stage.js";
 import { statisticsAt } from "./statistics.js";
@@ -29,6 +31,7 @@ export class Player {
     this.options = { autoplay: true, lang: "en", ...options };
     this.speaker = new Speaker(this.options.lang);
     this.speed = 1;
+    this.pace = PACE;
     this.loop = false;
     this.hoveredSlot = -1;
     this.palette = { version: 0 };
@@ -61,6 +64,8 @@ export class Player {
     this.inspector = new Inspector(this);
     this.help = new Help(this);
     this.exports = new ExportMenu(this);
+    this.share = new Share(this);
+    this.presenter = new Presenter(this);
     this.transport.side.append(this.exports.node);
     const { parts, controlled } = this.options;
     this.stage.section.append(...(controlled ? [] : [this.transport.node]), this.stage.legend, this.stage.answerBox);
@@ -77,10 +82,11 @@ export class Player {
     const column = (...views) => el("div", "rfp-column", ...views.filter(isShown).map((view) => view.section));
     const left = column(this.stage, this.orders, this.timeline, this.ledger);
     const right = column(this.narration, this.scoreboard, this.whatif, this.dependency);
-    this.layout = el("div", "rfp-layout", left, right);
+    this.layout = el("div", "rfp-layout", left, right, this.presenter.closeup.section);
     this.drop = el("div", "rfp-drop", speaker.bind(el("span", ""), "drop"));
     this.drop.hidden = true;
-    element.replaceChildren(this.notice, this.layout, this.inspector.card, this.help.node, this.drop, this.probe);
+    element.replaceChildren(this.notice, this.layout, this.inspector.card, this.presenter.node, this.help.node,
+      this.share.node, this.drop, this.probe);
   }
 
   listen() {
@@ -403,10 +409,19 @@ export class Player {
     return true;
   }
 
+  /** The iteration at the cursor, counted from 1. */
+  iterationShown() {
+    return (this.trace.recordAt(this.cursor)?.number ?? 0) + 1;
+  }
+
+  /** The address of the current iteration. */
+  link() {
+    return linkTo(this.options.pageAddress?.() ?? window.location.href, this.iterationShown(), this.options.linkOf?.() ?? {});
+  }
+
   /** Copies the address of the current iteration; where the browser refuses, shows it. */
   async copyLink() {
-    const record = this.trace.recordAt(this.cursor);
-    const link = linkTo(window.location.href, (record?.number ?? 0) + 1, this.options.linkOf?.() ?? {});
+    const link = this.link();
     try {
       await navigator.clipboard.writeText(link);
       this.transport.announce("button.copied");
@@ -532,13 +547,14 @@ export class Player {
       this.timer = 0;
       this.moveTo(this.cursor + 1);
       this.schedule();
-    }, PACE[this.trace.events[this.cursor].type] / this.speed);
+    }, this.pace[this.trace.events[this.cursor].type] / this.speed);
   }
 
   onKey(event) {
     const target = event.target;
     const typing = target.isContentEditable || target.matches("textarea, select, input:not([type=range])");
-    if (typing || event.ctrlKey || event.metaKey || event.altKey || !this.trace.run) return;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (this.presenter.onKey(event) || !this.trace.run) return;
     const action = this.keyAction(event, target);
     if (!action) return;
     event.preventDefault();
@@ -560,6 +576,7 @@ export class Player {
       case ".": return () => this.stepForward(1);
       case "f": case "F": return () => this.follow(!this.following);
       case "l": case "L": return () => this.setLoop(!this.loop);
+      case "p": case "P": return () => this.presenter.toggle();
       case "?": return () => this.help.open();
       case "ArrowUp": case "ArrowDown": return this.tokenKey(event.key === "ArrowUp" ? -1 : 1, target);
       case "Escape": return () => {
@@ -674,6 +691,7 @@ export class Player {
     if (this.resized) this.stage.measure();
     this.resized = false;
     for (const view of this.views) view.paint();
+    this.presenter.paint();
     this.transport.paint();
     this.exports.paint();
     this.inspector.refresh();
@@ -685,6 +703,7 @@ export class Player {
   }
 
   destroy() {
+    this.presenter.leave();
     this.destroyed = true;
     this.stage.sight?.disconnect();
     this.stopTimer();

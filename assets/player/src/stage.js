@@ -257,10 +257,19 @@ export class StageView {
     [this.fixedFor, this.fixedWidth, this.fixedLive] = [this.player.trace, width, live];
   }
 
+  /** Measures everything again: the room or the size of the type has changed. */
+  measureAnew() {
+    if (!this.slots.length) return;
+    this.measuredWidth = 0;
+    this.fixedFor = null;
+    this.measure();
+    this.fixHeight();
+  }
+
   columnWidth() {
     const probe = el("span", "rfp-cell rfp-probe", "0".repeat(40));
     this.slots[0].cells.append(probe);
-    const width = probe.getBoundingClientRect().width / 40;
+    const width = probe.offsetWidth / 40; // unlike the rectangle the same whatever the zoom
     probe.remove();
     return width;
   }
@@ -460,9 +469,10 @@ export class StageView {
     return frame.status[0] === CELL.COMMITTED && frame.token[0] === trace.run.model.eos_id;
   }
 
-  /** In a long response, keeps the chosen slots in sight while the player moves by itself. */
+  /** In a long response, keeps the chosen slots in sight while the player moves by itself or a class looks on. */
   reveal(frame) {
-    if (!this.player.playing || !this.scroller.classList.contains("is-scrolling")) return;
+    const { playing, presenter } = this.player;
+    if (!(presenter.on || playing && this.scroller.classList.contains("is-scrolling"))) return;
     const s = frame.slot.findIndex((status) => status >= SLOT.CHOSEN && status <= SLOT.FRESH);
     if (s < 0 || s === this.revealed) return;
     this.revealed = s;

@@ -1,10 +1,14 @@
 import { DEBUG_TEXTS } from "./debug-texts.js";
+import { PRESENTER_TEXTS } from "./presenter-texts.js";
 import { TOGETHER_TEXTS } from "./together-texts.js";
+import { TOUR_TEXTS } from "./tour-texts.js";
 
 export const TEXTS = {
   en: {
     ...DEBUG_TEXTS.en,
+    ...PRESENTER_TEXTS.en,
     ...TOGETHER_TEXTS.en,
+    ...TOUR_TEXTS.en,
     "player": "Decoding player",
     "prompt": "Prompt",
     "prompt.empty": "empty prompt",
@@ -278,7 +282,9 @@ export const TEXTS = {
   },
   zh: {
     ...DEBUG_TEXTS.zh,
+    ...PRESENTER_TEXTS.zh,
     ...TOGETHER_TEXTS.zh,
+    ...TOUR_TEXTS.zh,
     "player": "解码播放器",
     "prompt": "提示词",
     "prompt.empty": "提示词为空",

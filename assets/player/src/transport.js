@@ -18,6 +18,7 @@ export class Transport {
     this.forwardForward = this.button("forwardForward", "button.forwardForward", () => player.stepForward(1));
     this.loop = this.button("loop", "button.loop", () => player.setLoop(!player.loop));
     this.link = this.button("link", "button.link", () => player.copyLink());
+    this.present = this.button("present", "presenter.enter", () => player.presenter.toggle());
     this.help = this.button("help", "button.help", () => player.help.open());
     this.help.replaceChildren("?");
     this.ticks = new Surface("rfp-ticks");
@@ -37,7 +38,7 @@ export class Transport {
     this.live.addEventListener("click", () => player.follow(!player.following));
     const buttons = el("div", "rfp-buttons", this.iterationBack, this.forwardBack, this.back, this.play, this.forward,
       this.forwardForward, this.iterationForward);
-    this.side = el("div", "rfp-side", this.status, this.live, this.speed, this.loop, this.link, this.help);
+    this.side = el("div", "rfp-side", this.status, this.live, this.speed, this.loop, this.link, this.present, this.help);
     this.node = el("div", "rfp-transport", buttons, this.scrub, this.side);
     this.node.setAttribute("role", "group");
   }
@@ -79,7 +80,8 @@ export class Transport {
     setText(this.live, speaker.text(player.following ? "button.follow" : "button.catchUp"));
     setAttribute(this.live, "aria-pressed", String(player.following));
     setAttribute(this.loop, "aria-pressed", String(player.loop));
-    this.link.disabled = !trace.run;
+    this.link.disabled = this.present.disabled = !trace.run;
+    this.paintPresent(player.presenter.on);
     for (const node of [this.iterationBack, this.forwardBack, this.back]) node.disabled = !trace.run || cursor <= 0;
     for (const node of [this.forward, this.forwardForward, this.iterationForward]) {
       node.disabled = !trace.run || cursor >= last;
@@ -108,6 +110,12 @@ export class Transport {
     const label = this.player.speaker.text(playing ? "button.pause" : "button.play");
     setAttribute(this.play, "aria-label", label);
     setAttribute(this.play, "title", label);
+  }
+
+  paintPresent(on) {
+    const label = this.player.speaker.text(on ? "presenter.leave" : "presenter.enter");
+    setAttribute(this.present, "aria-label", label);
+    setAttribute(this.present, "title", label);
   }
 
   statusText() {
