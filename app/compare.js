@@ -214,6 +214,7 @@
         lang: this.language ? "zh" : "en",
         titles: SIDES.map(this.say),
         clocks: ["iterations", "forwards", "seconds"],
+        columns: ["forwards", "tpf", "committed", "computed", "hits", "seconds"],
         parts: ["stage", "narration", "scoreboard"],
         view: "slots",
       });

@@ -14,12 +14,12 @@ const COLUMNS = ["place", "forwards", "tpf", "committed", "computed", "hits", "s
 export class Together {
   /**
    * @param {HTMLElement} element
-   * @param {{lang?: "en"|"zh", titles?: string[], parts?: string[], clocks?: string[], view?: "slots"|"text",
-   *   onTime?: (time: number) => void}} options titles: keys of texts or texts, one for each run
+   * @param {{lang?: "en"|"zh", titles?: string[], parts?: string[], clocks?: string[], columns?: string[], view?: "slots"|"text",
+   *   onTime?: (time: number) => void}} options titles: keys of texts or texts, one for each run; columns: of the table
    */
   constructor(element, options) {
     this.element = element;
-    this.options = { lang: "en", parts: ["stage", "narration"], clocks: CLOCKS, view: "text", ...options };
+    this.options = { lang: "en", parts: ["stage", "narration"], clocks: CLOCKS, columns: COLUMNS, view: "text", ...options };
     this.speaker = new Speaker(this.options.lang);
     this.clock = this.options.clocks[0];
     this.speed = 1;
@@ -94,7 +94,8 @@ export class Together {
 
   createTable() {
     const { speaker } = this;
-    const heads = ["decoder", ...COLUMNS].map((name) => {
+    const { columns } = this.options;
+    const heads = ["decoder", ...columns].map((name) => {
       const cell = speaker.bind(el("th", ""), `together.${name}`);
       cell.scope = "col";
       return cell;
@@ -102,7 +103,7 @@ export class Together {
     const rows = this.lanes.map((lane) => {
       const head = speaker.bind(el("th", ""), lane.title);
       head.scope = "row";
-      lane.cells = Object.fromEntries(COLUMNS.map((name) => [name, el("td", "")]));
+      lane.cells = Object.fromEntries(columns.map((name) => [name, el("td", "")]));
       for (const [name, cell] of Object.entries(lane.cells)) cell.dataset.figure = name;
       return el("tr", "", head, ...Object.values(lane.cells));
     });
@@ -303,7 +304,7 @@ export class Together {
         computed: figures.computed, hits: figures.hits, seconds: this.secondsAt(lane, cursor).toFixed(3),
         right: over && lane.right !== null ? this.speaker.text(lane.right ? "together.yes" : "together.no") : "",
       };
-      for (const name of COLUMNS) setText(lane.cells[name], trace.run ? String(values[name]) : "");
+      for (const name of this.options.columns) setText(lane.cells[name], trace.run ? String(values[name]) : "");
     }
     setText(this.sentence, this.lanes.every((lane) => this.ready(lane)) ? this.ratios() : "");
   }
