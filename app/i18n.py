@@ -47,8 +47,8 @@ MAIN_TEXTS = POLICY_TEXTS | {
     ),
     "paper_scaled": (
         "Scaled to the bundled model's brief answers: 64 tokens instead of 512, slots of 4, as many slots per "
-        "block as in the paper. Thresholds as in the paper; a small model is too sure of itself, so they choose "
-        "more here.",
+        "block as in the paper. Thresholds as in the paper; a small model is too sure of itself, so they "
+        "choose more here.",
         "自带模型的回答较短，故按比例缩小：64 个 token（论文为 512），槽大小为 4，每块的槽数与论文相同。"
         "阈值与论文相同；小模型往往过于自信，因此每次会选中更多的槽。",
     ),
@@ -70,6 +70,7 @@ MAIN_TEXTS = POLICY_TEXTS | {
         "注意力直接取自规划；揭示与联合需要额外的前向",
     ),
     "attention": ("attention", "注意力"),
+    "attention_heads": ("attention, by layer and head", "注意力，按层与头"),
     "revealed": ("revealed", "揭示"),
     "joint": ("joint, of the chosen slots", "联合（选中的槽）"),
     "policy": ("Policy", "选择策略"),

@@ -59,7 +59,7 @@ body, .gradio-container { background: var(--body-background-fill); }
 #title h1 { font-size: 19px; margin: 0; }
 #subtitle { color: var(--body-text-color-subdued); }
 #nav { flex: 0 1 auto; width: auto; margin-left: auto; }
-#nav a { margin-left: 14px; color: var(--body-text-color); }
+#nav a { display: inline-block; margin-left: 14px; line-height: 24px; color: var(--body-text-color); }
 #bar { align-items: stretch; gap: 8px; }
 #bar button { flex: 0 0 auto; border-radius: 8px; }
 #bar textarea, #recorded input { border-radius: 8px; }

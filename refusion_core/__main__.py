@@ -201,7 +201,8 @@ def calibrate_command(
         list[Path], typer.Argument(help="Traces of the ReFusion decoder, or folders of sweeps.")
     ],
     by: Annotated[
-        str, typer.Option(help="slot_size, or family: of a sweep's prompt, or FAMILY-name of a file.")
+        str,
+        typer.Option(help="slot_size, or family: of a sweep's prompt, or FAMILY-name of a file."),
     ] = "slot_size",
     as_json: options.Json = False,
 ) -> None:

@@ -209,7 +209,7 @@ CONFIGS: dict[str, type[AnyDecodeConfig]] = {
 }
 
 
-DEPENDENCY_METHODS = ("attention", "revealed", "joint")
+DEPENDENCY_METHODS = ("attention", "attention_heads", "revealed", "joint")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,8 +217,9 @@ class RecordConfig:
     """What is written down beside the decisions; never changes what is decoded.
 
     top_k: alternatives kept per proposal; 0 keeps none
-    dependency: "attention" reads attention masses off every plan forward, "revealed" measures in forwards of
-        its own what revealing each draft changes (n slots cost n * n slots' tokens), None measures nothing
+    dependency: "attention" reads attention masses off every plan forward, "attention_heads" keeps those of
+        every layer and head too; "revealed" measures in forwards of its own what revealing each draft changes
+        (n slots cost n * n slots' tokens), "joint" what the chosen ones tell of one another; None measures nothing
     """
 
     top_k: int = 4

@@ -653,7 +653,8 @@ class SlotDecoder(Run):
     def _attention_mass(self, remaining: list[int], prompt_length: int) -> AttentionMass | None:
         """A watcher for the plan forward: rows are the remaining slots; columns the prompt, then the
         committed slots and the remaining ones in position order."""
-        if self.record is None or self.record.dependency != "attention":
+        method = self.record.dependency if self.record else None
+        if method not in ("attention", "attention_heads"):
             return None
         size = self.config.slot_size
         columns = self._dependency_columns(remaining)
@@ -666,6 +667,7 @@ class SlotDecoder(Run):
             key_columns=[0] * len(self.prompt_ids) + owners + fed,
             rows=len(remaining),
             columns=len(columns) + 1,
+            by_head=method == "attention_heads",
         )
 
     def _dependency_columns(self, remaining: list[int]) -> list[int]:
@@ -694,10 +696,16 @@ class SlotDecoder(Run):
         method, values = self.record.dependency, {}
         rows = columns = [draft.slot for draft in drafts]
         chosen = [draft.slot for draft in drafts if draft.choice.chosen]
-        if method == "attention":
+        if watcher is not None:
             masses = watcher.matrix()
             matrix, columns = masses[:, 1:], self._dependency_columns(rows)
             values["prompt"] = _rounded(masses[:, 0])
+            if method == "attention_heads":
+                values["heads"] = tuple(
+                    tuple(tuple(map(_rounded, head[:, 1:])) for head in layer)
+                    for layer in watcher.heads()
+                )
+            method = "attention"
         elif method == "revealed" and len(drafts) > 1:
             matrix = self._revealed(drafts, before)
         elif method == "joint" and len(chosen) > 1:

@@ -333,6 +333,7 @@ class Dependency(Event):
 
     Method ``attention``: attention mass of the row slot's mask queries in the plan forward, mean over its
     tokens, the layers and the heads, on the entries of the column slot; ``prompt`` is the mass on the prompt.
+    ``heads`` are those of each layer and head, where they were wanted.
     Method ``revealed``: Jensen-Shannon divergence (0 to ln 2) of the row slot's first-token distribution before
     and after the column slot's draft is revealed.
     Method ``joint``, of the chosen slots: gain in log probability (nats) of the row slot's draft when the
@@ -346,6 +347,7 @@ class Dependency(Event):
     columns: tuple[Count, ...]
     matrix: tuple[tuple[Finite, ...], ...]
     prompt: tuple[Finite, ...] | None = None
+    heads: tuple[tuple[tuple[tuple[Finite, ...], ...], ...], ...] | None = None
     gains: tuple[Finite, ...] | None = None
     violated: Finite | None = None
 

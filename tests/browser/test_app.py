@@ -162,6 +162,57 @@ def test_a_preset_sets_the_settings_of_the_next_run(page):
     assert told["slot_threshold"] == 0.9999 and told["policy"] is None
 
 
+def settings_shown(page):
+    """Response length, slot size, serial blocks and both thresholds, as typed."""
+    labels = ("Response length", "Slot size", "Serial blocks", "Slot threshold", "Token threshold")
+    return [float(page.get_by_label(label, exact=False).first.input_value()) for label in labels]
+
+
+def wait_for_settings(page, *wanted):
+    for _ in range(100):
+        if settings_shown(page) == list(wanted):
+            return
+        page.wait_for_timeout(100)
+    assert settings_shown(page) == list(wanted)
+
+
+def test_settings_of_the_paper_are_scaled_to_the_bundled_model(page):
+    page.click("#settings button")
+    assert "64 tokens instead of 512" in page.inner_text("#paper")
+    page.click("#paper input")
+    page.get_by_role("option", name="GPQA").click()
+    wait_for_settings(page, 64, 4, 8, 0.8, 0.2)
+    assert page.locator("#preset input:checked").count() == 0
+    run_prompt(page)
+    wait(page, "d.state === 'ready'")
+    settings = shown_trace(page).started.settings
+    assert (settings.slot_size, settings.serial_blocks) == (4, 8)
+    page.get_by_label("Fast").check()
+    wait_for_settings(page, 64, 4, 1, 0.9, 0.4)
+    assert page.input_value("#paper input") == "none"
+
+
+def test_settings_of_the_paper_are_its_own_for_another_model(watched_page, slow_app_url):
+    page = open_page(watched_page, slow_app_url)
+    page.click("#settings button")
+    assert "instead of" not in page.inner_text("#paper")
+    page.click("#paper input")
+    page.get_by_role("option", name="MATH").click()
+    wait_for_settings(page, 512, 32, 8, 0.8, 0.6)
+
+
+def test_slow_motion_slows_the_player_and_another_preset_gives_its_speed_back(page):
+    page.click("#settings button")
+    speed = page.locator(".rfp-speed")
+    page.get_by_label("Slow motion").check()
+    page.wait_for_function("() => document.querySelector('.rfp-speed').value === '0.5'")
+    wait_for_settings(page, 64, 4, 1, 1, 0.9999)
+    run_prompt(page)
+    assert speed.input_value() == "0.5"
+    page.get_by_label("Balanced").check()
+    page.wait_for_function("() => document.querySelector('.rfp-speed').value === '1'")
+
+
 def test_an_empty_prompt_gives_a_message(page):
     page.fill("#prompt textarea", "  ")
     page.click("#run")

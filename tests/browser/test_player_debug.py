@@ -143,3 +143,29 @@ def test_the_scoreboards_export_as_csv(player, attention):
     plans = [event for event in attention if isinstance(event, Plan)]
     assert len(lines) == sum(len(plan.slots) for plan in plans)
     assert {line["reason"] for line in lines} == {s.reason for p in plans for s in p.slots}
+
+
+def test_attention_is_shown_of_one_layer_and_head(player):
+    events = run("attention_heads")
+    place = index_of(events, Dependency)
+    found = events[place]
+    player.load(jsonl(events))
+    player.seek(place)
+    box = player.page.locator(".rfp-dependency .rfp-canvas")
+
+    def cell(lead):
+        width = box.evaluate("node => node.offsetWidth")
+        column = (width - 46) / (len(found.columns) + lead)
+        box.hover(position={"x": 46 + (lead + 1.5) * column, "y": 25})
+        return player.text(".rfp-dependency .rfp-readout")
+
+    assert cell(1).endswith(f"slot 1: {found.matrix[0][1]:.4f}")
+    for value, matrix in (("0 1", found.heads[0][1]), ("1 0", found.heads[1][0])):
+        player.page.locator(".rfp-heads").select_option(value)
+        player.settle()
+        assert cell(0).endswith(f"slot 1: {matrix[0][1]:.4f}")
+    player.page.locator(".rfp-heads").select_option("1")
+    player.settle()
+    mean = sum(head[0][1] for head in found.heads[1]) / len(found.heads[1])
+    assert cell(0).endswith(f"slot 1: {mean:.4f}")
+    assert "layer 2" in player.text(".rfp-dependency .rfp-caption")

@@ -380,7 +380,7 @@ def test_arrow_keys_move_in_the_menu_and_focus_comes_back_to_it(player, golden):
     for key in ("ArrowDown", "ArrowDown", "End", "ArrowDown", "ArrowUp", "Home", "ArrowDown"):
         keyboard.press(key)
         seen.append(player.page.evaluate(focused))
-    assert seen == ["html", "trace", "chrome", "html", "chrome", "html", "trace"]
+    assert seen == ["html", "trace", "link", "html", "link", "html", "trace"]
     assert player.data("cursor") == "5"
     with player.page.expect_download():
         keyboard.press("Enter")
@@ -404,3 +404,53 @@ def test_a_press_elsewhere_closes_the_menu(player, golden):
     assert item.is_visible()
     player.page.mouse.click(2, 2)  # beside the player, where nothing takes the focus
     item.wait_for(state="hidden")
+
+
+def test_an_exported_page_plays_on_a_phone_without_a_network(player, browser, tmp_path, golden):
+    player.load(jsonl(golden))
+    player.call("play")  # a player that rests exports a page that rests
+    path = tmp_path / "phone.html"
+    path.write_bytes(exported(player, "html"))
+    size = {"width": 360, "height": 780}
+    phone = PlayerPage(
+        browser, tmp_path, viewport=size, is_mobile=True, has_touch=True, offline=True
+    )
+    page = phone.page
+    page.goto(path.as_uri())
+    page.wait_for_function("() => +document.getElementById('player').dataset.cursor > 2")
+    for at in (None, 0, index_of(golden, Plan), index_of(golden, Commit), len(golden) - 1):
+        if at is not None:
+            phone.call("pause")
+            phone.seek(at)
+        assert (
+            page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]") == [360] * 2
+        )
+    # What is read is large enough, and what is pressed can be hit.
+    small = page.evaluate(
+        """() => [...document.querySelectorAll('#player *')].filter(node => node.checkVisibility()
+            && [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim())
+            && parseFloat(getComputedStyle(node).fontSize) < 11).map(node => node.outerHTML)"""
+    )
+    assert small == []
+    for button in page.locator(".rfp-transport :is(button, select, summary)").all():
+        if not button.is_visible():
+            continue
+        box = button.bounding_box()
+        assert box["height"] >= 36 and box["width"] >= 36
+        assert 0 <= box["x"] and box["x"] + box["width"] <= size["width"]
+    page.get_by_label("Play", exact=True).tap()
+    phone.wait("playing", "true")
+    page.get_by_label("Pause", exact=True).tap()
+    phone.wait("playing", "false")
+    page.tap(".rfp-export summary")
+    box = page.locator(".rfp-export-box").bounding_box()
+    assert 0 <= box["x"] and box["x"] + box["width"] <= size["width"]
+    page.tap("[data-export=link]")
+    box = page.locator(".rfp-share").bounding_box()
+    assert 0 <= box["x"] and box["x"] + box["width"] <= size["width"]
+    page.get_by_role("button", name="Close", exact=True).tap()
+    page.locator(".rfp-cell").nth(3).tap()
+    card = page.locator(".rfp-inspector").bounding_box()
+    assert 0 <= card["x"] and card["x"] + card["width"] <= size["width"]
+    assert phone.problems == []
+    phone.context.close()

@@ -178,3 +178,28 @@ def test_measuring_changes_nothing(method):
     assert ends[0].output_ids == ends[1].output_ids
     assert ends[0].stats.forwards == ends[1].stats.forwards
     assert ends[0].stats.tokens_computed == ends[1].stats.tokens_computed
+
+
+def test_attention_by_head_is_what_the_mean_is_made_of():
+    checkpoint = load_checkpoint(GOLDEN / "models" / "untied", device="cpu")
+    config = DecodeConfig(gen_length=20, slot_size=4, serial_blocks=1)
+    runs = [
+        list(
+            decode(
+                checkpoint,
+                prompt_ids=[5, 6, 7],
+                config=config,
+                record=RecordConfig(dependency=method),
+            )
+        )
+        for method in ("attention", "attention_heads")
+    ]
+    shape = checkpoint.model.config
+    pairs = zip(*(of(run, Dependency) for run in runs), strict=True)
+    for mean, by_head in pairs:
+        assert (mean.method, by_head.method, mean.heads) == ("attention", "attention", None)
+        heads = torch.tensor(by_head.heads)
+        assert heads.shape[:2] == (shape.num_hidden_layers, shape.num_attention_heads)
+        assert torch.allclose(heads.mean((0, 1)), torch.tensor(mean.matrix), atol=2e-6)
+        assert mean.matrix == by_head.matrix and mean.prompt == by_head.prompt
+        assert heads.std((0, 1)).max() > 0.01  # heads differ

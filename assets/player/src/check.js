@@ -44,7 +44,7 @@ const SHAPES = {
     "dropped_slots?": ["slot"], "eos_position?": "number",
   },
   cache: { discarded: "number" },
-  dependency: { rows: ["slot"], columns: ["slot"], matrix: [NUMBERS], "prompt?": NUMBERS, "gains?": NUMBERS,
+  dependency: { rows: ["slot"], columns: ["slot"], matrix: [NUMBERS], "prompt?": NUMBERS, "gains?": NUMBERS, "heads?": [[[NUMBERS]]],
     "violated?": "number", "method?": "string" },
   run_finished: {
     stats: {
@@ -90,7 +90,9 @@ function misfit(value, shape, slotCount, path) {
 function unequal(event) {
   if (event.type === "dependency") {
     const { rows, columns, matrix } = event;
-    if (matrix.length !== rows.length || matrix.some((row) => row.length !== columns.length)) return ".matrix";
+    const fits = (found) => found.length === rows.length && found.every((row) => row.length === columns.length);
+    if (!fits(matrix)) return ".matrix";
+    if (event.heads?.some((layer) => !layer.every(fits))) return ".heads";
     const wrong = ["prompt", "gains"].find((name) => event[name] && event[name].length !== rows.length);
     return wrong ? `.${wrong}` : null;
   }

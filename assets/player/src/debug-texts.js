@@ -4,6 +4,9 @@ export const DEBUG_TEXTS = {
     "dependency.joint":
       "Iteration {i}: gain in log probability (nats) of the row's draft when the column's is known; first column: when all " +
       "others are. Below 0 they speak against it. Absolute gains together {violated}. Darkest: {p}.",
+    "dependency.head_of": "Attention of", "dependency.mean": "all layers and heads",
+    "dependency.layer": "layer {l}", "dependency.layer_head": "layer {l}, head {h}",
+    "dependency.one": "Iteration {i}: attention mass in the plan forward, {which}, row on column. Amber: chosen. Darkest: {p}.",
     "dependency.others": "all",
     "dependency.all": "slot {row}, all others known: {p} nats",
     "dependency.gain": "slot {row}, slot {column} known: {p} nats",
@@ -37,6 +40,9 @@ export const DEBUG_TEXTS = {
     "dependency.joint":
       "第 {i} 次迭代：已知列槽草稿时，行槽草稿对数概率的增益（nat）；首列为其余各槽全部已知时。小于 0 表示它们不支持该草稿。" +
       "绝对增益之和 {violated}。最深：{p}。",
+    "dependency.head_of": "注意力来自", "dependency.mean": "所有层与头",
+    "dependency.layer": "第 {l} 层", "dependency.layer_head": "第 {l} 层，第 {h} 头",
+    "dependency.one": "第 {i} 次迭代：规划前向中的注意力，{which}，行对列。琥珀色：选中。最深：{p}。",
     "dependency.others": "全部",
     "dependency.all": "槽 {row}，其余槽全部已知：{p} nat",
     "dependency.gain": "槽 {row}，已知槽 {column}：{p} nat",

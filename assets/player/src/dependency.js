@@ -25,8 +25,16 @@ export class DependencyView {
     const box = el("div", "rfp-canvas-scroller", this.box, this.empty);
     this.scroller = scrollBox(player.speaker, box, "dependency");
     this.caption = el("p", "rfp-caption");
+    this.head = "mean"; // or "LAYER", or "LAYER HEAD"
+    this.heads = el("select", "rfp-heads");
+    player.speaker.bind(this.heads, "dependency.head_of", "aria-label");
+    this.heads.addEventListener("change", () => {
+      this.head = this.heads.value;
+      this.drawn = "";
+      player.changed();
+    });
     this.readout = el("p", "rfp-readout");
-    section.append(this.caption, this.scroller, this.readout);
+    section.append(this.heads, this.caption, this.scroller, this.readout);
     this.surface.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.surface.canvas.addEventListener("pointerleave", () => {
       setText(this.readout, "");
@@ -55,13 +63,42 @@ export class DependencyView {
     const layout = [record?.number, Boolean(event), width, palette.version, speaker.language].join();
     if (layout === this.drawn || width <= 0) return;
     this.drawn = layout;
-    this.event = event && this.spread(event, record);
+    this.offerHeads(event?.heads);
+    this.event = event && this.spread(this.ofHead(event), record);
     this.box.hidden = !event;
     this.empty.hidden = Boolean(event);
     if (event) this.draw(this.event, record, width);
     else setText(this.caption, "");
     setText(this.readout, "");
     this.hover(this.player.hoveredSlot);
+  }
+
+  /** All layers and heads, one layer, one head: where the recording has them. */
+  offerHeads(heads) {
+    const { speaker } = this.player;
+    this.heads.hidden = !heads;
+    const key = [heads?.length, heads?.[0].length, speaker.language].join();
+    if (!heads || key === this.offered) return;
+    this.offered = key;
+    const each = heads.flatMap((layer, l) => [
+      new Option(speaker.text("dependency.layer", { l: l + 1 }), String(l)),
+      ...layer.map((_, h) => new Option(speaker.text("dependency.layer_head", { l: l + 1, h: h + 1 }), `${l} ${h}`)),
+    ]);
+    this.heads.replaceChildren(new Option(speaker.text("dependency.mean"), "mean"), ...each);
+    this.heads.value = this.head;
+    if (!this.heads.value) this.heads.value = this.head = "mean";
+  }
+
+  /** The event with the matrix of the layer or head that was chosen; the prompt is known of the mean alone. */
+  ofHead(event) {
+    if (!event.heads || this.head === "mean") return event;
+    const [l, h] = this.head.split(" ").map(Number);
+    const all = h === undefined ? event.heads[l] : [event.heads[l][h]];
+    const mean = (r, c) => all.reduce((sum, matrix) => sum + matrix[r][c], 0) / all.length;
+    return {
+      ...event, prompt: undefined, which: this.heads.selectedOptions[0].textContent,
+      matrix: event.rows.map((_, r) => event.columns.map((__, c) => mean(r, c))),
+    };
   }
 
   /** The matrix with a row for every slot of the block, so that a slot keeps its row; null where it is decided. */
@@ -77,7 +114,7 @@ export class DependencyView {
       matrix: place.map((r) => (r < 0 ? null : event.matrix[r])),
       leads: lead && place.map((r) => lead[r]), lead: lead ? 1 : 0,
       leadName: event.prompt ? "dependency.head" : "dependency.others",
-      method: event.method, violated: event.violated,
+      method: event.method, violated: event.violated, which: event.which,
     };
   }
 
@@ -94,7 +131,8 @@ export class DependencyView {
     if (event.rows.length * columns > HEAT.cells) this.drawPixels(context, event, top);
     else event.rows.forEach((_, r) => event.matrix[r] && this.drawRow(context, event, r, top));
     this.drawAxes(context, event, chosen);
-    setText(this.caption, speaker.text(CAPTIONS[event.method] ?? "dependency.caption", {
+    setText(this.caption, speaker.text(event.which ? "dependency.one" : CAPTIONS[event.method] ?? "dependency.caption", {
+      which: event.which,
       i: record.number + 1, p: event.method === "joint" ? top.toFixed(2) : formatProbability(top), violated: (event.violated ?? 0).toFixed(3),
     }));
   }
