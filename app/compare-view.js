@@ -41,8 +41,8 @@
 
   function table(heads, rows, className = "") {
     const cells = heads.map((text) => {
-      const cell = el("th", "", text);
-      cell.scope = "col";
+      const cell = el(text ? "th" : "td", "", text); // a corner is no heading
+      if (text) cell.scope = "col";
       return cell;
     });
     const body = rows.map((row) => el("tr", "", ...row));

@@ -2,6 +2,7 @@
 (function () {
   "use strict";
 
+  const LOOK_EVERY_MS = 400;
   let player, place;
 
   /** Nothing is there until a run is chosen. */
@@ -12,6 +13,7 @@
       lang: navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en",
     });
     window.RefusionResearch.player = player;
+    setInterval(listen, LOOK_EVERY_MS);
   }
 
   function show(text) {
@@ -21,15 +23,14 @@
     place.scrollIntoView({ block: "nearest" });
   }
 
-  /** Clicks on figures drawn since; a figure appears a little after its data. */
-  function listen(tries = 20) {
+  /** Clicks on figures drawn since: Gradio draws them when it likes. */
+  function listen() {
     const plots = document.querySelectorAll("#sweep-heatmap .js-plotly-plot, #sweep-pareto .js-plotly-plot");
     for (const plot of plots) {
       if (plot.dataset.listens || !plot.on) continue;
       plot.dataset.listens = "1";
       plot.on("plotly_click", ({ points }) => choose(points[0]?.customdata));
     }
-    if (tries) setTimeout(() => listen(tries - 1), 150);
   }
 
   function choose(place) {
@@ -39,5 +40,5 @@
     box.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
-  window.RefusionResearch = { mount, show, listen, choose };
+  window.RefusionResearch = { mount, show, choose };
 })();

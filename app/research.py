@@ -219,8 +219,8 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         )
         group = gr.Dropdown([], label=t("sweep_of"), elem_id="sweep-group")
     with gr.Row():
-        heat = gr.Plot(show_label=False, elem_id="sweep-heatmap")
-        front = gr.Plot(show_label=False, elem_id="sweep-pareto")
+        heat = gr.Plot(show_label=False, visible=False, elem_id="sweep-heatmap")
+        front = gr.Plot(show_label=False, visible=False, elem_id="sweep-pareto")
     table = gr.Dataframe(
         headers=list(_ROW_HEADS), label=t("sweep_rows"), interactive=False, elem_id="sweep-rows"
     )
@@ -250,14 +250,14 @@ def build(t: Callable[[str], Any], model: Any) -> None:
     def pictures(state: Sweep, metric: str, group: str | None, request: gr.Request) -> tuple:
         rows = state.rows
         if not rows:
-            return None, None
+            return gr.skip(), gr.skip()
         words = names(request)
         places = [place for place, row in enumerate(rows) if _group(row) == group]
         figure = figures.heatmap([rows[place] for place in places], metric, words)
         for line in (data := list(map(list, figure.data[0].customdata))):
             line[:] = [None if place is None else places[place] for place in line]
         figure.data[0].customdata = data
-        return figure, figures.pareto(rows, words)
+        return _shown(figure), _shown(figures.pareto(rows, words))
 
     def run(
         text: str,
@@ -326,8 +326,6 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         show_progress="hidden",
         api_visibility="private",
     )
-    for figure in (heat, front):
-        figure.change(None, js="() => window.RefusionResearch.listen()", api_visibility="private")
 
     def runs_of(state: Sweep, place: int) -> tuple[int, list[list[Any]]]:
         rows = state.rows
@@ -380,7 +378,7 @@ def build(t: Callable[[str], Any], model: Any) -> None:
             label=t("calibration_by"),
         )
         measure_button = gr.Button(t("calibration_run"), elem_id="calibration-run")
-    curve = gr.Plot(show_label=False, elem_id="calibration-plot")
+    curve = gr.Plot(show_label=False, visible=False, elem_id="calibration-plot")
     bins = gr.Dataframe(headers=list(_BIN_HEADS), interactive=False, elem_id="calibration-bins")
 
     def measure(source: str, by: str, state: Sweep, request: gr.Request) -> tuple:
@@ -388,7 +386,7 @@ def build(t: Callable[[str], Any], model: Any) -> None:
             found = calibrated(source, by, state)
             if not found:
                 raise ConfigError("calibration", source, "has no runs yet", "run a sweep first")
-        return figures.reliability(found, names(request)), [
+        return _shown(figures.reliability(found, names(request))), [
             [
                 group,
                 f"{entry.low:g} – {entry.high:g}",
@@ -401,6 +399,11 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         ]
 
     measure_button.click(measure, [source, by, sweep], [curve, bins], **quiet)
+
+
+def _shown(figure: Any) -> Any:
+    """The plot of a figure, which has no place before."""
+    return gr.Plot(figure, visible=True)
 
 
 def _runs(sweep: Sweep, row: Row) -> list[Result]:

@@ -173,6 +173,41 @@ def race_picture(browser: Browser) -> None:
         tab.close()
 
 
+def lesson_pictures(browser: Browser) -> None:
+    """A moment of every lesson, and the game of predicting a plan."""
+    steps = {"one-token": 3, "all-at-once": 3, "slots-and-plan": 2, "verify-and-infill": 1}
+    steps |= {"any-order": 1, "thresholds": 1}
+    window = browser.new_context(viewport={"width": 1180, "height": 610}, reduced_motion="reduce")
+    with serving() as url:
+        tab = window.new_page()
+        for number, (name, step) in enumerate(steps.items(), 1):
+            tab.goto(f"{url}/lessons#lesson={name}")
+            tab.wait_for_function(f"() => window.refusionLessons?.shown?.lesson?.id === '{name}'")
+            tab.wait_for_timeout(300)
+            tab.evaluate("(step) => refusionLessons.shown.go(step)", step)
+            tab.wait_for_timeout(500)
+            shoot(tab, f"lesson-{number}", view_only=True)
+        tab.goto(f"{url}/lessons#predict=sums-addition")
+        for slot in (0, 1, 2, 15):
+            tab.locator(f".rfp-predict-slot[data-slot='{slot}']").click()
+        tab.locator(".rfp-tour-button.is-main").click()
+        tab.wait_for_timeout(500)
+        shoot(tab, "lesson-predict", view_only=True)
+    window.close()
+
+
+def presenter_picture(browser: Browser) -> None:
+    """What a class sees while a draft breaks."""
+    run = trace("sums-addition")
+    verify = next(e.seq for e in run if isinstance(e, Verify) and e.outcome == "infill")
+    with opened(browser, trace_page(run), viewport={"width": 1280, "height": 720}) as tab:
+        tab.locator("#player").focus()
+        tab.keyboard.press("p")
+        tab.wait_for_function("() => document.fullscreenElement")
+        seek(tab, verify)
+        shoot(tab, "presenter", view_only=True)
+
+
 def main() -> None:
     families = {
         path.name.split("-")[0]: path.name.removesuffix(TRACE_SUFFIX)
@@ -182,11 +217,13 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         player_pictures(browser)
+        presenter_picture(browser)
         moments(browser)
         family_pictures(browser, families.values())
         compare_picture(browser)
         research_picture(browser)
         race_picture(browser)
+        lesson_pictures(browser)
         browser.close()
 
 

@@ -219,7 +219,7 @@ class RecordConfig:
     top_k: alternatives kept per proposal; 0 keeps none
     dependency: "attention" reads attention masses off every plan forward, "attention_heads" keeps those of
         every layer and head too; "revealed" measures in forwards of its own what revealing each draft changes
-        (n slots cost n * n slots' tokens), "joint" what the chosen ones tell of one another; None measures nothing
+        (n slots cost n * n slots' tokens), "joint" what the chosen ones tell of one another; None measures none
     """
 
     top_k: int = 4

@@ -55,12 +55,14 @@ def cursor(page):
 
 
 def plain(sentence: str, facts: dict) -> str:
-    """A sentence as it reads on the page, as far as it holds no plurals."""
+    """A sentence as it reads on the page: figures filled in, terms by what is shown of them."""
 
     def figure(match):
         value = facts[match[1]]
-        value = value["token"] if isinstance(value, dict) else value
-        return value if len(value) <= 40 else f"{value[:40]}…"
+        if isinstance(value, str):
+            return value
+        text = value["token"]
+        return text if len(text) <= 40 else f"{text[:40]}…"
 
     sentence = re.sub(
         r"\{(\w+)\?([^:{}]*):([^{}]*)\}",

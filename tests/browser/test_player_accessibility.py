@@ -195,3 +195,31 @@ def test_the_app_page_passes_axe(browser, app_url, look):
         page.locator(".refusion-message").wait_for()
         found["settings and a message"] = violations(page, "body", off=[])
         none_in(found)
+
+
+OTHER_PAGES = {
+    "race": "() => +document.querySelector('.refusion-race')?.dataset.length > 0",
+    "compare#left=example:sums-addition&right=example:sums-addition": "() => "
+    "document.querySelectorAll('.rfp-lane .rfp-slot').length > 10",
+    "research": "() => window.RefusionResearch?.player",
+    "about": "() => document.querySelector('table')",
+}
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+@pytest.mark.parametrize("name", OTHER_PAGES)
+def test_the_other_pages_pass_axe(browser, app_url, name, look):
+    options = {key: value for key, value in LOOKS[look].items() if key != "viewport"}
+    for page in watch(browser, bypass_csp=True, **options):
+        page.set_viewport_size(LOOKS[look].get("viewport", {"width": 1440, "height": 960}))
+        page.goto(f"{app_url}/{name}")
+        page.wait_for_function(OTHER_PAGES[name])
+        page.evaluate("() => window.refusionRace?.race.pause()")
+        if name == "research":
+            page.fill("#sweep-slot_threshold :is(input, textarea)", "0.9")
+            page.click("#sweep-run")
+            page.wait_for_selector("#sweep-heatmap .heatmaplayer")
+            page.wait_for_selector("#sweep-pareto .scatterlayer")
+        # Markdown's wide tables scroll on a phone; browsers take such boxes into the tab order themselves.
+        off = ["scrollable-region-focusable"] if name == "about" else []
+        none_in({name: violations(page, "body", off=off)})

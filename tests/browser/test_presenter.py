@@ -374,7 +374,7 @@ def test_the_export_menu_offers_the_code_and_the_page(new_page, infilled):
         page.page.get_by_role("button", name="Save as page").click()
     assert download.value.suggested_filename.endswith(".html")
     page.page.get_by_role("button", name="Close", exact=True).click()
-    assert page.page.evaluate("() => document.activeElement.tagName") == "SUMMARY"
+    page.page.wait_for_function("() => document.activeElement.tagName === 'SUMMARY'")
 
 
 @pytest.mark.parametrize(

@@ -275,3 +275,19 @@ def test_no_name_leads_out_of_the_folders():
     assert recorded_text("../../../README") is None
     assert recorded_text("lessons/story-at-once") is None
     assert recorded_text("story-at-once")
+
+
+def test_the_docs_list_every_figure_and_their_example_is_a_lesson():
+    docs = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    example = re.search(r"```json\n(.*?)```", docs, re.DOTALL)[1]
+    assert (
+        tour(read_lesson(example, "docs"), "docs")["steps"][0]["facts"]["en"]["candidates"] == "16"
+    )
+    figures = (
+        run_facts(SUM).keys()
+        | moment_facts(CODE, place_of(CODE, Moment(event="infill_round")), "en").keys()
+    )
+    for event in SUM:
+        figures |= moment_facts(SUM, event.seq, "en").keys()
+    listed = set(re.findall(r"`(\w+)`", docs))
+    assert {re.sub(r"_\d+$", "_3", name) for name in figures} <= listed

@@ -10,8 +10,10 @@ import { Tour } from "./tour.js";
  * Mounts a player in an element.
  * @param {HTMLElement} element
  * @param {{autoplay?: boolean, lang?: "en"|"zh", label?: string, onGap?: (fromSeq: number) => void,
- *   onCursor?: (info: object) => void, parts?: string[], controlled?: boolean}} [options] parts: names of the views to
- *   show, all if left out; controlled: something else moves it, it has no transport and no keys of its own
+ *   onCursor?: (info: object) => void, parts?: string[], controlled?: boolean, linkOf?: () => Record<string, string>,
+ *   pageAddress?: () => string}} [options] parts: names of the views to show, all if left out; controlled: something
+ *   else moves it, it has no transport and no keys of its own; linkOf: what an address must name to find the run;
+ *   pageAddress: the address to share, where it isn't the page's own
  */
 function mount(element, options = {}) {
   addStyle();

@@ -50,7 +50,7 @@ export class Share {
     this.copy = this.button("share.copy", () => this.copyLink());
     this.save = this.button("share.save", () => player.exports.run("html"));
     this.close = this.button("share.close", () => this.node.close());
-    this.node = el("dialog", "rfp-help rfp-share", speaker.bind(el("h3", "rfp-subtitle"), "share"), this.picture, this.link,
+    this.node = el("dialog", "rfp-share", speaker.bind(el("h3", "rfp-subtitle"), "share"), this.picture, this.link,
       this.note, el("div", "rfp-share-buttons", this.copy, this.save, this.close, this.told));
     speaker.bind(this.node, "share", "aria-label");
     this.node.addEventListener("keydown", (event) => this.onKey(event));

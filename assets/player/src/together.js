@@ -51,6 +51,7 @@ export class Together {
     const lane = { title, note, right: null, marks: null, node: el("div", "rfp-lane", head, screen) };
     lane.player = new Player(screen, {
       autoplay: false, lang: this.options.lang, parts: this.options.parts, controlled: true,
+      label: this.speaker.text(title),
       onCursor: () => this.changed(lane),
     });
     lane.player.stage.setView(this.options.view);
@@ -341,7 +342,10 @@ export class Together {
     this.speaker.set(language);
     this.speaker.refresh();
     this.shownPlaying = null;
-    for (const { player } of this.lanes) player.setLang(language);
+    for (const { player, title } of this.lanes) {
+      player.setLang(language);
+      player.element.setAttribute("aria-label", this.speaker.text(title));
+    }
     this.show();
   }
 

@@ -94,7 +94,7 @@ export class Tour {
     this.point(step);
     this.show();
     // Not before the player has painted the step: only then do the views have their heights.
-    if (!first) requestAnimationFrame(() => requestAnimationFrame(() => this.reveal(this.lesson.steps[this.step])));
+    if (!first) requestAnimationFrame(() => requestAnimationFrame(() => this.reveal()));
     this.options.onStep?.(this.step);
   }
 
@@ -108,12 +108,13 @@ export class Tour {
   }
 
   /** Keeps in sight what is pointed at; where guide and player lie below each other, the guide, which comes first. */
-  reveal({ views }) {
+  reveal() {
     if (!this.guide.isConnected) return;
     const stacked = this.guide.offsetTop !== this.player.element.offsetTop;
-    const target = stacked ? this.guide : this.player[views[0] ?? "stage"].section;
-    const { top } = target.getBoundingClientRect();
-    if (top >= 0 && top < window.innerHeight / 2) return;
+    const pointed = stacked ? [this.guide] : [...this.player.element.querySelectorAll(".rfp-panel.is-pointed")];
+    const topOf = (node) => node.getBoundingClientRect().top;
+    const target = pointed.sort((a, b) => topOf(a) - topOf(b))[0];
+    if (!target || (topOf(target) >= 0 && topOf(target) < window.innerHeight / 2)) return;
     target.scrollIntoView({ block: "start", behavior: this.player.moves() ? "smooth" : "instant" });
   }
 
