@@ -176,10 +176,12 @@ def race_picture(browser: Browser) -> None:
 def lesson_pictures(browser: Browser) -> None:
     """A moment of every lesson, and the game of predicting a plan."""
     steps = {"one-token": 3, "all-at-once": 3, "slots-and-plan": 2, "verify-and-infill": 1}
-    steps |= {"any-order": 1, "thresholds": 1}
-    window = browser.new_context(viewport={"width": 1180, "height": 610}, reduced_motion="reduce")
+    steps |= {"any-order": 3, "thresholds": 1}
+    window = browser.new_context(viewport={"width": 1200, "height": 640}, reduced_motion="reduce")
     with serving() as url:
         tab = window.new_page()
+        tab.goto(f"{url}/lessons")
+        tab.add_style_tag(content="#head { display: none !important; }")
         for number, (name, step) in enumerate(steps.items(), 1):
             tab.goto(f"{url}/lessons#lesson={name}")
             tab.wait_for_function(f"() => window.refusionLessons?.shown?.lesson?.id === '{name}'")

@@ -4,6 +4,7 @@ import { el, setAttribute } from "./drawing.js";
 
 const CONTROLS_MS = 2500; // that the controls stay after the pointer rested
 const [LEAST_ZOOM, MOST_ZOOM] = [1.3, 3.2]; // of the stage on a screen of 1280 by 720
+const COLUMN_GAIN = 1.25; // how much larger the type has to get for one more column, which cuts the labels of slots short
 const MANY_SLOTS = 64; // more are not fitted: they scroll
 
 /** What stands beside the stage from an event on; the others leave it as it is. */
@@ -204,8 +205,8 @@ export class Presenter {
     this.fitted = player.trace;
     let best = null;
     for (let columns = 1; columns <= 4 && slotCount <= MANY_SLOTS; columns++) {
-      let [low, high] = [Math.max(best?.zoom ?? 0, LEAST_ZOOM * scale), MOST_ZOOM * scale];
-      if (!this.fits(columns, low)) continue;
+      let [low, high] = [Math.max((best?.zoom ?? 0) * COLUMN_GAIN, LEAST_ZOOM * scale), MOST_ZOOM * scale];
+      if (low > high || !this.fits(columns, low)) continue;
       for (let n = 0; n < 5; n++) {
         const middle = (low + high) / 2;
         if (this.fits(columns, middle)) low = middle;
