@@ -94,7 +94,7 @@ export class ScoreboardView {
     setText(this.title, speaker.text(title, { i: record ? record.number + 1 : 0 }));
     const threshold = formatThreshold(trace.run.settings.slot_threshold);
     setText(this.aside, hasThreshold(trace.run) ? speaker.text("scoreboard.threshold", { p: threshold }) : "");
-    this.sorts.hidden = !record;
+    this.sorts.style.visibility = record ? "" : "hidden"; // keeps its place, so that nothing jumps
     this.paintDetail();
     this.paintWriting(record);
     if (!record) {
