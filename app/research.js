@@ -33,10 +33,11 @@
     }
   }
 
-  function choose(place) {
-    if (!Number.isInteger(place)) return;
+  /** @param {string} key of a setting; empty in a cell without runs */
+  function choose(key) {
+    if (!key) return;
     const box = document.querySelector("#sweep-cell textarea, #sweep-cell input");
-    box.value = `${place} ${Date.now()}`; // the same cell again is a choice too
+    box.value = `${key} ${Date.now()}`; // the same cell again is a choice too
     box.dispatchEvent(new Event("input", { bubbles: true }));
   }
 

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import json
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from refusion_core import DecodeConfig, RefusionError, parse_trace, read_trace
-from refusion_core.calibration import Calibration, grouped, slot_size_of
+from refusion_core import RefusionError
 from refusion_core.errors import ConfigError
 from refusion_core.selection import known_policies
-from refusion_core.sweep import (
-    AXES,
-    Result,
-    Row,
-    SweepFolder,
-    drawn_prompts,
-    grid,
-    parse_prompts,
-    run_job,
-    summarise,
-)
+from refusion_core.sweep import SweepFolder, run_job, write_csv
+from refusion_core.sweep_prompts import check_prompts
 from refusion_core.training.tasks import FAMILIES
 
 from . import figures
 from .i18n import MAIN_TEXTS, Texts
-from .player import example_text, recorded_examples
+from .sweeps import (
+    BIN_COLUMNS,
+    METRICS,
+    ROW_COLUMNS,
+    RUN_COLUMNS,
+    Sweep,
+    asked,
+    bin_cells,
+    calibrated,
+    group_of,
+    key_of_cells,
+    read_upload,
+    read_values,
+    row_cells,
+    run_cells,
+)
 
 NAME = "research"
 TEXTS: Texts = {
@@ -48,6 +49,7 @@ TEXTS: Texts = {
         'A prompt a line, or JSON lines such as {"prompt": "Add 2 and 3.", "expected": "5"}',
         '每行一个提示词，或 JSON 行，例如 {"prompt": "Add 2 and 3.", "expected": "5"}',
     ),
+    "sweep_upload": ("Prompts from a file (.jsonl)", "从文件读取提示词 (.jsonl)"),
     "sweep_families": ("Held-out prompts of", "未见过的提示词，来自"),
     "sweep_families_info": ("Instead: answers are checked", "代替上项：答案会被检查"),
     "sweep_per_family": ("of each", "每类数量"),
@@ -73,86 +75,49 @@ TEXTS: Texts = {
     "calibration_family": ("task family", "任务类别"),
     "calibration_run": ("Measure", "测量"),
 }
-# What figures call their axes.
-FIGURE_TEXTS: Texts = {
+# What figures call their axes and tables their columns, on the server, in the visitor's language.
+NAMES: Texts = {
     "right": ("answers right", "答案正确率"),
     "tokens_per_forward": ("tokens per forward", "每次前向 token 数"),
     "forwards": ("forwards", "前向次数"),
     "iterations": ("iterations", "迭代次数"),
     "seconds": ("seconds", "秒"),
+    "prompts": ("prompts", "提示词数"),
+    "best": ("best", "最优"),
+    "number": ("no.", "序号"),
+    "prompt": ("prompt", "提示词"),
+    "text": ("answer", "回答"),
+    "group": ("group", "分组"),
+    "between": ("confidence, up to", "置信度（至多）"),
+    "slots": ("slots", "槽数"),
     "accepted": ("accepted whole", "整段接受率"),
     "confidence": ("mean confidence", "平均置信度"),
     "error": ("calibration error", "校准误差"),
-} | {name: MAIN_TEXTS[name] for name in AXES}
-TEXTS |= {f"metric_{name}": FIGURE_TEXTS[name] for name in figures.METRICS}
-MAX_RUNS = 2000
+    "running": ("running", "运行中"),
+    "stopped": ("stopped: what is finished stays", "已停止：已完成的运行会保留"),
+    "slot_size": ("slot size", "槽大小"),
+    "serial_blocks": ("blocks", "块数"),
+} | {name: MAIN_TEXTS[name] for name in ("slot_threshold", "token_threshold", "policy")}
+TEXTS |= {f"metric_{name}": NAMES[name] for name in METRICS}
 _SHOWN_EVERY = 0.7  # seconds
 _BRIDGE = Path(__file__).with_name("research.js")
-_ROW_HEADS = (*AXES, "prompts", *figures.METRICS, "best")
-_RUN_HEADS = ("prompt", "text", "right", "forwards", "tokens per forward", "seconds")
-_BIN_HEADS = ("group", "confidence", "slots", "mean confidence", "accepted whole")
+# Texts of the figures have the colour of the theme, but for those in coloured boxes.
+_CSS = """
+.js-plotly-plot text:not(.heatmap-label text, .hoverlayer text) {
+  fill: var(--body-text-color) !important;
+}
+"""
 
 
-@dataclass
-class Sweep:
-    """A sweep of this page. ``folder`` is its own, and gone with the page's session."""
-
-    folder: tempfile.TemporaryDirectory = field(
-        default_factory=lambda: tempfile.TemporaryDirectory(prefix="refusion-sweep-")
-    )
-    prompts: list[str] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
-
-    @property
-    def rows(self) -> list[Row]:
-        return summarise(self.results)
-
-    def __deepcopy__(self, _: Any) -> Sweep:
-        """Gradio copies the first value of a state for every visitor."""
-        return Sweep()
+def _names(request: gr.Request) -> dict[str, str]:
+    language = request.headers.get("accept-language", "")[:2]
+    return {key: pair[language == "zh"] for key, pair in NAMES.items()}
 
 
-def read_values(name: str, text: str) -> list[Any]:
-    """The values of an axis, "0.5, 0.9"; raises ConfigError naming the axis for what is no number."""
-    kind = int if name in ("slot_size", "serial_blocks") else float
-    try:
-        return [kind(part) for part in text.replace("，", ",").split(",") if part.strip()]
-    except ValueError:
-        raise ConfigError(
-            name, text, "are not all numbers", "give values such as 0.5, 0.9"
-        ) from None
-
-
-def asked_prompts(text: str, families: list[str], per_family: int) -> list[Any]:
-    """The prompts that the page asks for. Raises RefusionError when there are none."""
-    if families:
-        return drawn_prompts(families, int(per_family))
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not any(line.lstrip().startswith("{") for line in lines):
-        lines = [json.dumps({"prompt": line.strip()}) for line in lines]
-    return parse_prompts(lines)
-
-
-def groups_of(rows: list[Row]) -> list[str]:
-    """What a heatmap can be about: the values of the axes that it does not show."""
-    return list(dict.fromkeys(_group(row) for row in rows))
-
-
-def _group(row: Row) -> str:
-    return f"{row.config.slot_size}, {row.config.serial_blocks}, {row.config.policy}"
-
-
-def calibrated(source: str, by: str, sweep: Sweep) -> dict[str, Calibration]:
-    """Reliability of the recorded examples or of a sweep's runs, by "slot_size" or "family"."""
-    if source == "sweep":
-        folder = Path(sweep.folder.name)
-        runs = ((r.family or "–", read_trace(folder / r.trace)) for r in sweep.results)
-    else:
-        runs = (
-            (name.partition("-")[0], parse_trace(example_text(name)))
-            for name in recorded_examples()
-        )
-    return grouped((family if by == "family" else slot_size_of(run), run) for family, run in runs)
+def _table(columns: tuple[str, ...], lines: list[list[Any]], names: dict[str, str]) -> Any:
+    """A table with headings in the visitor's language, which has no place without lines."""
+    headings = [names[name] for name in columns]
+    return gr.Dataframe({"headers": headings, "data": lines}, visible=bool(lines))
 
 
 @contextlib.contextmanager
@@ -166,6 +131,7 @@ def _told() -> Iterator[None]:
 
 def build(t: Callable[[str], Any], model: Any) -> None:
     """Fill the page."""
+    gr.HTML(f"<style>{_CSS}</style>")
     sweep = gr.State(Sweep())
     gr.Markdown(t("sweep_title"))
     with gr.Row():
@@ -176,6 +142,12 @@ def build(t: Callable[[str], Any], model: Any) -> None:
                 info=t("sweep_prompts_info"),
                 lines=4,
                 elem_id="sweep-prompts",
+            )
+            upload = gr.UploadButton(
+                t("sweep_upload"),
+                file_types=[".jsonl", ".json", ".txt"],
+                size="sm",
+                elem_id="sweep-upload",
             )
             with gr.Row():
                 families = gr.Dropdown(
@@ -208,12 +180,12 @@ def build(t: Callable[[str], Any], model: Any) -> None:
     with gr.Row(elem_id="bar"):
         run_button = gr.Button(t("sweep_run"), variant="primary", elem_id="sweep-run")
         stop_button = gr.Button(t("stop"), elem_id="sweep-stop")
-        csv_button = gr.DownloadButton(t("sweep_csv"), elem_id="sweep-csv")
-        jsonl_button = gr.DownloadButton(t("sweep_jsonl"), elem_id="sweep-jsonl")
+        csv_button = gr.DownloadButton(t("sweep_csv"), interactive=False, elem_id="sweep-csv")
+        jsonl_button = gr.DownloadButton(t("sweep_jsonl"), interactive=False, elem_id="sweep-jsonl")
     status = gr.Markdown(elem_id="sweep-status")
     with gr.Row():
         metric = gr.Radio(
-            [(t(f"metric_{name}"), name) for name in figures.METRICS],
+            [(t(f"metric_{name}"), name) for name in METRICS],
             value="tokens_per_forward",
             label=t("sweep_metric"),
         )
@@ -222,19 +194,18 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         heat = gr.Plot(show_label=False, visible=False, elem_id="sweep-heatmap")
         front = gr.Plot(show_label=False, visible=False, elem_id="sweep-pareto")
     table = gr.Dataframe(
-        headers=list(_ROW_HEADS), label=t("sweep_rows"), interactive=False, elem_id="sweep-rows"
+        label=t("sweep_rows"), interactive=False, visible=False, elem_id="sweep-rows"
     )
     runs = gr.Dataframe(
-        headers=list(_RUN_HEADS),
         label=t("sweep_runs"),
         interactive=False,
+        visible=False,
         wrap=True,
-        column_widths=["22%", "42%", "8%", "8%", "11%", "9%"],
+        column_widths=["6%", "22%", "38%", "8%", "8%", "10%", "8%"],
         elem_id="sweep-runs",
     )
     # What a click on a figure chose, and the run that plays: hidden, but in the page for the script.
     cell = gr.Textbox(visible="hidden", elem_id="sweep-cell")
-    chosen = gr.State(-1)
     shown = gr.Textbox(visible="hidden", elem_id="sweep-shown")
     gr.HTML(
         html_template='<div class="refusion-mount"></div>',
@@ -243,26 +214,34 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         elem_id="player",
     )
 
-    def names(request: gr.Request | None) -> dict[str, str]:
-        language = (request.headers.get("accept-language", "en") if request else "en")[:2]
-        return {key: pair[language == "zh"] for key, pair in FIGURE_TEXTS.items()}
+    def uploaded(file: str) -> str:
+        with _told():
+            return read_upload(Path(file))
 
-    def pictures(state: Sweep, metric: str, group: str | None, request: gr.Request) -> tuple:
-        rows = state.rows
+    upload.upload(uploaded, upload, prompts, show_progress="hidden", api_visibility="private")
+
+    def pictures(state: Sweep, request: gr.Request) -> tuple:
+        rows, words = state.rows, _names(request)
         if not rows:
             return gr.skip(), gr.skip()
-        words = names(request)
-        places = [place for place, row in enumerate(rows) if _group(row) == group]
-        figure = figures.heatmap([rows[place] for place in places], metric, words)
-        for line in (data := list(map(list, figure.data[0].customdata))):
-            line[:] = [None if place is None else places[place] for place in line]
-        figure.data[0].customdata = data
-        return _shown(figure), _shown(figures.pareto(rows, words))
+        own = [row for row in rows if group_of(row.config) == state.group]
+        return _shown(figures.heatmap(own, state.metric, words)), _shown(
+            figures.pareto(rows, words)
+        )
+
+    def report(state: Sweep, told: str, request: gr.Request) -> tuple:
+        """What the page shows of a sweep, but for its files."""
+        rows = state.rows
+        groups = list(dict.fromkeys(group_of(row.config) for row in rows))
+        state.group = state.group or next(iter(groups), None)
+        table = _table(ROW_COLUMNS, [row_cells(row) for row in rows], _names(request))
+        choice = gr.Dropdown(groups, value=state.group)
+        return (state, told, choice, *pictures(state, request), table)
 
     def run(
         text: str,
         families: list[str],
-        per_family: int,
+        per_family: int | None,
         slot_size: str,
         serial_blocks: str,
         slot_threshold: str,
@@ -271,94 +250,71 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         metric: str,
         request: gr.Request,
     ) -> Iterator[tuple]:
+        words = _names(request)
         texts = (slot_size, serial_blocks, slot_threshold, token_threshold)
         with _told():
-            asked = asked_prompts(text, families, per_family)
             given = {n: read_values(n, v) for n, v in zip(axes, texts, strict=True)}
-            configs = grid(DecodeConfig(), **given, policy=policies)
-            if len(asked) * len(configs) > MAX_RUNS:
-                raise ConfigError(
-                    "sweep",
-                    f"{len(asked)} prompts, {len(configs)} settings",
-                    f"are more than {MAX_RUNS} runs",
-                    "give fewer, or use the command line",
-                )
+            wanted, configs = asked(text, families, per_family, given | {"policy": policies})
             checkpoint = model.get()
-            state = Sweep(prompts=[prompt.prompt for prompt in asked])
-            store = SweepFolder(
-                Path(state.folder.name), checkpoint.facts.checkpoint_hash or "", asked
-            )
-            jobs, shown_at = store.missing(configs), 0.0
-            for done, (config, number) in enumerate(jobs, start=1):
-                store.add(run_job(checkpoint, asked[number], number, config, store.folder))
-                state.results = store.results
-                if done < len(jobs) and time.monotonic() - shown_at < _SHOWN_EVERY:
-                    continue
+            check_prompts(checkpoint, wanted, configs)
+            state = Sweep(prompts=[prompt.prompt for prompt in wanted], metric=metric)
+            store = SweepFolder(state.path, checkpoint.facts.checkpoint_hash, wanted)
+            state.results = store.results
+        jobs, shown_at = store.missing(configs), time.monotonic()
+        files = (gr.DownloadButton(interactive=False),) * 2
+        no_runs = _table(RUN_COLUMNS, [], words)
+        yield (*report(state, f"0 / {len(jobs)} {words['running']}", request), *files, no_runs)
+        for config, number in jobs:
+            if state.stopped:
+                break
+            store.add(run_job(checkpoint, wanted[number], number, config, store.folder))
+            if time.monotonic() - shown_at > _SHOWN_EVERY:
+                told = f"{len(store.results)} / {len(jobs)} {words['running']}"
+                yield (*report(state, told, request), *files, gr.skip())
                 shown_at = time.monotonic()
-                rows = state.rows
-                group = groups_of(rows)[0]
-                heat, front = pictures(state, metric, group, request)
-                yield (
-                    state,
-                    f"{done} / {len(jobs)}",
-                    gr.Dropdown(groups_of(rows), value=group),
-                    heat,
-                    front,
-                    [_cells(row) for row in rows],
-                    _csv_file(state),
-                    str(store.folder / "results.jsonl"),
-                )
+        done = len(store.results)
+        told = f"{done} / {len(jobs)}" + (f" {words['stopped']}" if done < len(jobs) else "")
+        if done:
+            write_csv(state.rows, state.path / "sweep.csv")
+            names = ("sweep.csv", "results.jsonl")
+            files = tuple(
+                gr.DownloadButton(value=str(state.path / name), interactive=True) for name in names
+            )
+        yield (*report(state, told, request), *files, gr.skip())
 
-    running = run_button.click(
+    run_button.click(
         run,
         [prompts, families, per_family, *axes.values(), policies, metric],
-        [sweep, status, group, heat, front, table, csv_button, jsonl_button],
+        [sweep, status, group, heat, front, table, csv_button, jsonl_button, runs],
         show_progress="hidden",
         api_visibility="private",
     )
-    # What was shown last stays, and with it the runs that it was made of.
-    stop_button.click(None, cancels=[running], api_visibility="private")
-    gr.on(
-        [metric.input, group.input],
-        pictures,
-        [sweep, metric, group],
-        [heat, front],
-        show_progress="hidden",
-        api_visibility="private",
-    )
+    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    stop_button.click(Sweep.halt, sweep, None, **quiet)
 
-    def runs_of(state: Sweep, place: int) -> tuple[int, list[list[Any]]]:
-        rows = state.rows
-        if not 0 <= place < len(rows):
-            return -1, []
-        return place, [
-            [
-                state.prompts[run.prompt],
-                run.text,
-                run.right,
-                run.forwards,
-                round(run.tokens / max(1, run.forwards), 2),
-                round(run.seconds, 3),
-            ]
-            for run in _runs(state, rows[place])
-        ]
+    def look(state: Sweep, metric: str, group: str | None, request: gr.Request) -> tuple:
+        state.metric, state.group = metric, group
+        return pictures(state, request)
 
-    def picked_row(state: Sweep, event: gr.SelectData) -> tuple[int, list[list[Any]]]:
-        return runs_of(state, event.index[0])
+    gr.on([metric.input, group.input], look, [sweep, metric, group], [heat, front], **quiet)
 
-    def picked_cell(state: Sweep, text: str) -> tuple[int, list[list[Any]]]:
-        return runs_of(state, int(text.partition(" ")[0] or -1))
+    def runs_of(state: Sweep, key: str, request: gr.Request) -> Any:
+        state.chosen = key
+        lines = [run_cells(state, run) for run in state.runs(key)]
+        return _table(RUN_COLUMNS, lines, _names(request))
 
-    def picked_run(state: Sweep, place: int, event: gr.SelectData) -> str:
-        if not 0 <= place < len(state.rows):
-            return ""
-        found = _runs(state, state.rows[place])[event.index[0]]
-        return (Path(state.folder.name) / found.trace).read_text(encoding="utf-8")
+    def picked_row(state: Sweep, event: gr.SelectData, request: gr.Request) -> Any:
+        return runs_of(state, key_of_cells(event.row_value), request)
 
-    quiet = {"show_progress": "hidden", "api_visibility": "private"}
-    table.select(picked_row, [sweep], [chosen, runs], **quiet)
-    cell.change(picked_cell, [sweep, cell], [chosen, runs], **quiet)
-    runs.select(picked_run, [sweep, chosen], shown, **quiet).then(
+    def picked_cell(state: Sweep, text: str, request: gr.Request) -> Any:
+        return runs_of(state, text.rpartition(" ")[0], request)
+
+    def picked_run(state: Sweep, event: gr.SelectData) -> str:
+        return state.trace(state.chosen, int(event.row_value[0]))
+
+    table.select(picked_row, sweep, runs, **quiet)
+    cell.change(picked_cell, [sweep, cell], runs, **quiet)
+    runs.select(picked_run, sweep, shown, **quiet).then(
         None,
         shown,
         js="(text) => { window.RefusionResearch.show(text); }",
@@ -379,47 +335,20 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         )
         measure_button = gr.Button(t("calibration_run"), elem_id="calibration-run")
     curve = gr.Plot(show_label=False, visible=False, elem_id="calibration-plot")
-    bins = gr.Dataframe(headers=list(_BIN_HEADS), interactive=False, elem_id="calibration-bins")
+    bins = gr.Dataframe(interactive=False, visible=False, elem_id="calibration-bins")
 
     def measure(source: str, by: str, state: Sweep, request: gr.Request) -> tuple:
         with _told():
             found = calibrated(source, by, state)
             if not found:
                 raise ConfigError("calibration", source, "has no runs yet", "run a sweep first")
-        return _shown(figures.reliability(found, names(request))), [
-            [
-                group,
-                f"{entry.low:g} – {entry.high:g}",
-                entry.count,
-                round(entry.confidence, 4),
-                round(entry.accepted, 4),
-            ]
-            for group, result in found.items()
-            for entry in result.bins
-        ]
+        words = _names(request)
+        table = _table(BIN_COLUMNS, list(bin_cells(found)), words)
+        return _shown(figures.reliability(found, words)), table
 
-    measure_button.click(measure, [source, by, sweep], [curve, bins], **quiet)
+    measure_button.click(measure, [source, by, sweep], [curve, bins], **quiet | {"queue": True})
 
 
 def _shown(figure: Any) -> Any:
     """The plot of a figure, which has no place before."""
     return gr.Plot(figure, visible=True)
-
-
-def _runs(sweep: Sweep, row: Row) -> list[Result]:
-    return [result for result in sweep.results if result.config == row.config]
-
-
-def _cells(row: Row) -> list[Any]:
-    values = row.to_dict()
-    return [*(values[name] for name in _ROW_HEADS[:-1]), "★" if row.best else ""]
-
-
-def _csv_file(sweep: Sweep) -> str:
-    path = Path(sweep.folder.name) / "sweep.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = [row.to_dict() for row in sweep.rows]
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return str(path)

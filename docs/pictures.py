@@ -152,6 +152,12 @@ def research_picture(browser: Browser) -> None:
             "() => /^(\\d+) . \\1$/.test(document.querySelector('#sweep-status').innerText.trim())",
             timeout=600_000,
         )
+        tab.wait_for_selector("#sweep-heatmap .js-plotly-plot")
+        tab.evaluate(
+            "() => window.RefusionResearch.choose("
+            "document.querySelector('#sweep-heatmap .js-plotly-plot').data[0].customdata[1][3])"
+        )
+        tab.wait_for_selector("#sweep-runs")
         tab.get_by_label("the sweep above").check()
         tab.get_by_label("task family").check()
         tab.click("#calibration-run")

@@ -7,103 +7,29 @@ the rest.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import itertools
 import json
 import multiprocessing
 import os
-import random
+import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from .config import DecodeConfig, RecordConfig
-from .errors import ConfigError, PromptError
+from .errors import ConfigError
+from .sweep_prompts import SweepPrompt
 from .trace import TRACE_SUFFIX, write_trace
 
 AXES = ("slot_size", "serial_blocks", "slot_threshold", "token_threshold", "policy")
 _AHEAD = 4  # runs that wait for each process
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepPrompt:
-    """A prompt and how its answer is judged: by what is ``expected`` (spaces and line breaks aside), or, where
-    ``draw`` numbers a held-out sample of a task ``family``, by the family's own check."""
-
-    prompt: str
-    expected: str | None = None
-    family: str | None = None
-    draw: int | None = None
-
-    def judge(self, text: str) -> bool | None:
-        """Whether an answer is right, None where nobody can tell."""
-        if self.draw is not None:
-            from .training.tasks import FAMILIES
-
-            return FAMILIES[self.family].check(_sample(self.family, self.draw), text)
-        return None if self.expected is None else text.split() == self.expected.split()
-
-
-def _sample(family: str, draw: int) -> Any:
-    from .training.tasks import FAMILIES
-
-    return FAMILIES[family].sample(random.Random(f"sweep {family} {draw}"), "dev")
-
-
-def drawn_prompts(families: Iterable[str], per_family: int) -> list[SweepPrompt]:
-    """Prompts of the development split of task families. Raises ConfigError for an unknown family."""
-    from .training.tasks import FAMILIES
-
-    prompts = []
-    for family in families:
-        if family not in FAMILIES:
-            raise ConfigError("family", family, "is unknown", f"give one of {', '.join(FAMILIES)}")
-        for draw in range(per_family):
-            prompt = _sample(family, draw).prompt
-            prompts.append(SweepPrompt(prompt=prompt, family=family, draw=draw))
-    return prompts
-
-
-def read_prompts(path: Path) -> list[SweepPrompt]:
-    """Prompts of a JSON Lines file of objects with ``prompt`` and, if wanted, ``expected`` and ``family``.
-
-    Raises PromptError naming the line.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as problem:
-        raise PromptError("prompts", str(path), f"cannot be read ({problem})", _FORM) from None
-    return parse_prompts(lines, str(path))
-
-
-_FORM = 'give lines such as {"prompt": "Add 2 and 3.", "expected": "5"}'
-
-
-def parse_prompts(lines: Iterable[str], source: str = "prompts") -> list[SweepPrompt]:
-    """The prompts of JSON Lines; raises PromptError naming the line."""
-    prompts = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        where = f"{source} line {number}"
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            raise PromptError(where, line, "is no JSON", _FORM) from None
-        texts = entry if isinstance(entry, dict) else {}
-        wrong = not str(texts.get("prompt", "")).strip() or not all(
-            name in ("prompt", "expected", "family") and isinstance(text, str)
-            for name, text in texts.items()
-        )
-        if wrong:
-            raise PromptError(where, entry, "is not of the form", _FORM)
-        prompts.append(SweepPrompt(**texts))
-    if not prompts:
-        raise PromptError(source, "", "hold no prompt", _FORM)
-    return prompts
 
 
 def grid(base: DecodeConfig, **axes: Sequence[Any]) -> list[DecodeConfig]:
@@ -153,48 +79,79 @@ class Result:
         return cls(**values | {"config": DecodeConfig(**values["config"])})
 
 
+def _whole_lines(path: Path) -> bytes:
+    """What a file holds up to its last line break: a line that was cut off is left out."""
+    return b"".join(path.read_bytes().rpartition(b"\n")[:2]) if path.exists() else b""
+
+
 def read_results(folder: Path) -> list[Result]:
     """The finished runs in a folder, without a last line that was cut off.
 
-    Raises ConfigError where another line is damaged.
+    Raises ConfigError naming another line that is damaged.
     """
+    results = []
     path = folder / "results.jsonl"
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0] if path.exists() else ""
-    try:
-        return [Result.from_line(line) for line in whole.splitlines()]
-    except (ValueError, TypeError, KeyError) as problem:
-        raise ConfigError(
-            "results.jsonl", str(path), f"is damaged ({problem})", "repair or remove it"
-        ) from None
+    # Only b"\n" ends a line: answers may hold other characters that count as line breaks.
+    for number, line in enumerate(_whole_lines(path).split(b"\n")[:-1], start=1):
+        try:
+            results.append(Result.from_line(line.decode()))
+        except (ValueError, TypeError, KeyError) as problem:
+            raise ConfigError(
+                f"results.jsonl line {number}",
+                str(path),
+                f"is damaged ({problem})",
+                "remove that line: its run is then done again",
+            ) from None
+    return results
+
+
+_OTHER = {"model": "another model", "prompts": "other prompts"}
 
 
 class SweepFolder:
     """The finished runs of a sweep in a folder.
 
-    Raises ConfigError where the folder holds a sweep of another model or of other prompts.
+    Raises ConfigError where the folder cannot be used, or holds a sweep of another model or of other prompts.
     """
 
-    def __init__(self, folder: Path, model: str, prompts: Sequence[SweepPrompt]) -> None:
+    def __init__(self, folder: Path, model: str | None, prompts: Sequence[SweepPrompt]) -> None:
         self.folder, self.prompts = folder, list(prompts)
-        (folder / "traces").mkdir(parents=True, exist_ok=True)
-        digest = hashlib.sha256(json.dumps([asdict(p) for p in self.prompts]).encode()).hexdigest()
-        about, path = {"model": model, "prompts": digest}, folder / "sweep.json"
-        if path.exists() and (found := json.loads(path.read_text("utf-8"))) != about:
-            other = "model" if found.get("model") != model else "prompts"
-            raise ConfigError(
-                "output", str(folder), f"holds a sweep of another {other}", "give another folder"
-            )
-        path.write_text(json.dumps(about), encoding="utf-8")
         self._path = folder / "results.jsonl"
+        try:
+            (folder / "traces").mkdir(parents=True, exist_ok=True)
+            self._claim(model)
+        except OSError as problem:
+            raise ConfigError(
+                "output", str(folder), f"cannot be written ({problem.strerror})", "check the path"
+            ) from None
         self.results = read_results(folder)
-        self._mend()
+        if self._path.exists():  # a line that was cut off goes: its run is done again
+            os.truncate(self._path, len(_whole_lines(self._path)))
 
-    def _mend(self) -> None:
-        """Take away a last line that was cut off: its run is done again."""
-        if self._path.exists() and not self._path.read_bytes().endswith(b"\n"):
-            mended = self._path.with_suffix(".part")
-            mended.write_text("".join(f"{r.to_line()}\n" for r in self.results), encoding="utf-8")
-            mended.replace(self._path)
+    def _claim(self, model: str | None) -> None:
+        """Note of which sweep the folder is; the file appears whole or not at all."""
+        prompts = json.dumps([asdict(prompt) for prompt in self.prompts])
+        about = {"model": model, "prompts": hashlib.sha256(prompts.encode()).hexdigest()}
+        path = self.folder / "sweep.json"
+        if not path.exists():
+            unfinished = path.with_suffix(".part")
+            unfinished.write_text(json.dumps(about), encoding="utf-8")
+            unfinished.replace(path)
+            return
+        try:
+            found = json.loads(path.read_bytes())
+            others = [text for name, text in _OTHER.items() if found[name] != about[name]]
+        except (ValueError, TypeError, KeyError):
+            raise ConfigError(
+                "sweep.json", str(path), "is damaged", "remove it if the sweep is this one"
+            ) from None
+        if others:
+            raise ConfigError(
+                "output",
+                str(self.folder),
+                f"holds a sweep of {' and '.join(others)}",
+                "give another folder",
+            )
 
     def missing(self, configs: Iterable[DecodeConfig]) -> list[tuple[DecodeConfig, int]]:
         """The runs that are still to be done, prompt by prompt within every setting."""
@@ -249,6 +206,9 @@ _worker: dict[str, Any] = {}
 
 def _start_worker(source: str, options: dict[str, Any], prompts: list[SweepPrompt], folder: str):
     """Every process loads the model once and computes with one thread."""
+    # Only the parent is asked to stop; and a parent that was killed cannot end its processes.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     import torch
 
     from .checkpoint import load_checkpoint
@@ -256,6 +216,11 @@ def _start_worker(source: str, options: dict[str, Any], prompts: list[SweepPromp
     torch.set_num_threads(1)
     checkpoint = load_checkpoint(source, **options)
     _worker.update(checkpoint=checkpoint, prompts=prompts, folder=Path(folder))
+
+
+def _end_with_parent() -> None:
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def _work(job: tuple[DecodeConfig, int]) -> Result:
@@ -275,21 +240,38 @@ def run_sweep(
     """Do what is missing, in processes of their own; yields results as they come, each already on the disk.
 
     source, options: the model, as for ``load_checkpoint``
+
+    Raises ConfigError when one of the processes was ended from outside.
     """
     jobs = iter(sweep.missing(configs))
-    with ProcessPoolExecutor(
+    pool = ProcessPoolExecutor(
         processes,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_start_worker,
         initargs=(source, options or {}, sweep.prompts, str(sweep.folder)),
-    ) as pool:
-        running = {pool.submit(_work, job) for job in itertools.islice(jobs, _AHEAD * processes)}
+    )
+    running = set()
+    try:
+        running |= {pool.submit(_work, job) for job in itertools.islice(jobs, _AHEAD * processes)}
         while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                sweep.add(result := future.result())
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                result = future.result()
+                running.remove(future)
+                sweep.add(result)
                 running |= {pool.submit(_work, job) for job in itertools.islice(jobs, 1)}
                 yield result
+    except BrokenProcessPool:
+        raise ConfigError(
+            "processes",
+            processes,
+            "did not all live to the end; memory may be short",
+            "run it again, with fewer: what is finished stays",
+        ) from None
+    finally:  # stopped on the way: what is being decoded is still finished and noted
+        pool.shutdown(cancel_futures=True)
+        for future in running:
+            if not future.cancelled() and future.exception() is None:
+                sweep.add(future.result())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,7 +281,8 @@ class Row:
     right: share of the ``judged`` answers, None without any
     forwards, iterations, seconds: per prompt
     parallel_iterations, out_of_order_slots: shares of iterations and slots
-    best: no other setting is better in one of right and tokens per forward and as good in the other
+    best: of the settings with the most prompts done no other is better in one of right and tokens per forward
+        and as good in the other; without answers to judge, none has more tokens per forward
     """
 
     config: DecodeConfig
@@ -362,7 +345,19 @@ def _share(part: float, whole: float) -> float:
     return round(part / whole, 4) if whole else 0.0
 
 
-def _is_best(row: Row, rows: Iterable[Row]) -> bool:
+def _is_best(row: Row, rows: Sequence[Row]) -> bool:
+    most = max(other.prompts for other in rows)
     own = (row.right or 0.0, row.tokens_per_forward)
-    pairs = [(other.right or 0.0, other.tokens_per_forward) for other in rows]
-    return not any(a >= own[0] and b >= own[1] and (a, b) != own for a, b in pairs)
+    pairs = [(o.right or 0.0, o.tokens_per_forward) for o in rows if o.prompts == most]
+    return row.prompts == most and not any(
+        right >= own[0] and speed >= own[1] and (right, speed) != own for right, speed in pairs
+    )
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """The rows as a table with a heading."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = [row.to_dict() for row in rows]
+        writer = csv.DictWriter(file, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +47,8 @@ def sweep(
 ) -> None:
     """Decode prompts with every combination of settings. Stopped or killed, it goes on where it was."""
     from .checkpoint import load_checkpoint
-    from .sweep import SweepFolder, drawn_prompts, grid, read_prompts, run_sweep, summarise
+    from .sweep import AXES, SweepFolder, grid, run_sweep, summarise, write_csv
+    from .sweep_prompts import check_prompts, drawn_prompts, read_prompts
     from .training.tasks import FAMILIES
 
     if prompts is not None and family:
@@ -61,7 +62,10 @@ def sweep(
         token_threshold=token_threshold,
         policy=policy,
     )
+    if csv_file:
+        _check_writable(csv_file)
     checkpoint = load_checkpoint(model, device=device)
+    check_prompts(checkpoint, asked, configs)
     folder = SweepFolder(output, checkpoint.facts.checkpoint_hash, asked)
     total = len(folder.missing(configs))
     runs = run_sweep(folder, configs, model, processes=processes, options={"device": device})
@@ -74,16 +78,25 @@ def sweep(
     rows = summarise(result for result in folder.results if result.config in wanted)
     table = [row.to_dict() for row in rows]
     if csv_file:
-        with csv_file.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(table[0]))
-            writer.writeheader()
-            writer.writerows(table)
+        write_csv(rows, csv_file)
     if as_json:
         typer.echo(json.dumps(table))
         return
-    varied = [name for name in table[0] if len({row[name] for row in table}) > 1]
-    shown = Table(*varied, title=f"{len(asked)} prompts, {len(table)} settings")
+    columns = [n for n in table[0] if n not in AXES or len({row[n] for row in table}) > 1]
+    shown = Table(title=f"{len(asked)} prompts, {len(table)} settings")
+    for name in columns:
+        shown.add_column(name.replace("_", " "), justify="right")
     for row in table:
-        shown.add_row(*(str(row[name]) for name in varied), style="bold" if row["best"] else None)
-    Console().print(shown)
+        shown.add_row(*(str(row[name]) for name in columns), style="bold" if row["best"] else None)
+    Console(width=None if sys.stdout.isatty() else 160).print(shown)
     typer.echo(f"{folder.folder / 'results.jsonl'}: {len(folder.results)} runs", err=True)
+
+
+def _check_writable(path: Path) -> None:
+    """Raises ConfigError before a long sweep rather than after it."""
+    try:
+        path.open("a").close()
+    except OSError as problem:
+        raise ConfigError(
+            "--csv", str(path), f"cannot be written ({problem.strerror})", "check the folder"
+        ) from None

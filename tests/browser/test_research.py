@@ -8,10 +8,14 @@ import re
 
 import pytest
 
-from app.research import TEXTS, calibrated, read_values
-from refusion_core import ConfigError, parse_trace
-from refusion_core.sweep import Result
+from app.figures import pareto, reliability
+from app.research import NAMES, TEXTS
+from app.sweeps import asked, calibrated, key_of, key_of_cells, read_values
+from refusion_core import ConfigError, DecodeConfig, PromptError, parse_trace
+from refusion_core.calibration import calibrate
+from refusion_core.sweep import Result, grid, summarise
 from tests.browser.conftest import watch
+from tests.unit.test_sweep import result
 
 CELL = """([table, text]) => [...document.querySelectorAll(`${table} *`)].find(node =>
     !node.children.length && node.checkVisibility({ visibilityProperty: true }) &&
@@ -47,6 +51,29 @@ def set_axis(page, name, text):
     page.fill(f"#sweep-{name} :is(input, textarea)", text)
 
 
+def click_heatmap(page, slot_threshold):
+    """Click, with the mouse, the lowest cell of a slot threshold."""
+    page.wait_for_selector("#sweep-heatmap .js-plotly-plot[data-listens]")
+    page.locator("#sweep-heatmap").scroll_into_view_if_needed()
+    at, of = page.evaluate(
+        """(wanted) => { const [heat] = document.querySelector('#sweep-heatmap .js-plotly-plot').data;
+            return [heat.x.indexOf(wanted), heat.x.length]; }""",
+        slot_threshold,
+    )
+    box = page.locator("#sweep-heatmap .nsewdrag").first.bounding_box()
+    x, y = box["x"] + box["width"] * (at + 0.5) / of, box["y"] + box["height"] - 20
+    page.mouse.move(x - 3, y)
+    page.mouse.move(x, y)
+    page.wait_for_selector("#sweep-heatmap .hovertext")
+    page.mouse.click(x, y)
+
+
+def played(page, part):
+    """The trace that plays, once it has this text."""
+    page.wait_for_function("(p) => window.RefusionResearch.player.text().includes(p)", arg=part)
+    return parse_trace(page.evaluate("window.RefusionResearch.player.text()"))
+
+
 def saved(page, button, path):
     """The file behind a download button."""
     with page.expect_download() as download:
@@ -76,32 +103,53 @@ def test_a_sweep_runs_to_figures_tables_and_files(page, tmp_path):
         tokens, forwards = sum(r.tokens for r in own), sum(r.forwards for r in own)
         assert float(row["tokens_per_forward"]) == pytest.approx(tokens / forwards, abs=1e-3)
         assert float(row["right"]) == sum(r.right for r in own) / 2
+    assert page.inner_text("#sweep-csv") == TEXTS["sweep_csv"][0]
     # A click on a cell of the heatmap shows its runs, a click on a run plays it.
-    page.wait_for_function(
-        "() => document.querySelector('#sweep-heatmap .js-plotly-plot').dataset.listens"
-    )
-    wanted = next(r for r in results if r.config.slot_threshold == 0.9999 and r.prompt == 0)
-    place = page.evaluate(
-        """() => { const [heat] = document.querySelector('#sweep-heatmap .js-plotly-plot').data;
-            return heat.customdata[0][heat.x.indexOf('0.9999')]; }"""
-    )
-    page.evaluate(
-        """(place) => document.querySelector('#sweep-heatmap .js-plotly-plot')
-            .emit('plotly_click', { points: [{ customdata: place }] })""",
-        place,
-    )
+    click_heatmap(page, "0.9999")
     click_cell(page, "#sweep-runs", "Compute 3 + 4.")
-    page.wait_for_function("() => window.RefusionResearch.player.text().length > 0")
-    trace = parse_trace(page.evaluate("window.RefusionResearch.player.text()"))
+    trace = played(page, "3 + 4")
     assert trace.started.prompt_text == "Compute 3 + 4."
     assert trace.started.settings.slot_threshold == 0.9999
+    wanted = next(r for r in results if r.config.slot_threshold == 0.9999 and r.prompt == 0)
     assert trace.finished.text == wanted.text
-    # So does a click on a row of the table.
+    # So does a click on a row of the table, in whatever order the runs are shown.
     click_cell(page, "#sweep-rows", "0.9")
+    page.wait_for_timeout(500)
     click_cell(page, "#sweep-runs", "Compute 5 + 4.")
-    page.wait_for_function("() => window.RefusionResearch.player.text().includes('5 + 4')")
-    trace = parse_trace(page.evaluate("window.RefusionResearch.player.text()"))
-    assert trace.started.settings.slot_threshold == 0.9
+    assert played(page, "5 + 4").started.settings.slot_threshold == 0.9
+    # Another metric.
+    page.get_by_label("forwards", exact=True).check()
+    forwards = {float(r["slot_threshold"]): float(r["forwards"]) for r in rows}
+    page.wait_for_function(
+        """(wanted) => { const [heat] = document.querySelector('#sweep-heatmap .js-plotly-plot').data;
+            return JSON.stringify(heat.z[0]) === JSON.stringify(wanted); }""",
+        arg=[forwards[0.9], forwards[0.9999]],
+    )
+
+
+def test_prompts_come_from_a_file_and_their_family_to_the_calibration(page, tmp_path):
+    path = tmp_path / "prompts.jsonl"
+    path.write_text('{"prompt": "Compute 3 + 4.", "family": "mine"}\n', encoding="utf-8")
+    with page.expect_file_chooser() as chooser:
+        page.click("#sweep-upload")
+    chooser.value.set_files(path)
+    page.wait_for_function(
+        "() => document.querySelector('#sweep-prompts textarea').value.includes('mine')"
+    )
+    set_axis(page, "slot_threshold", "0.9")
+    set_axis(page, "token_threshold", "0.4")
+    run_sweep(page, 1)
+    page.get_by_label("the sweep above").check()
+    page.get_by_label("task family").check()
+    page.click("#calibration-run")
+    page.wait_for_selector("#calibration-plot .js-plotly-plot .scatterlayer")
+    assert page.locator("#calibration-plot .legendtext").text_content().startswith("mine (")
+
+
+def test_calibration_without_a_sweep_says_what_to_do(page):
+    page.get_by_label("the sweep above").check()
+    page.click("#calibration-run")
+    message(page, "run a sweep first")
 
 
 def test_calibration_of_the_examples_is_that_of_the_core(page):
@@ -128,25 +176,47 @@ def test_calibration_of_the_examples_is_that_of_the_core(page):
 def test_bad_values_give_a_message(page, axis, text, named):
     set_axis(page, axis, text)
     page.click("#sweep-run")
+    message(page, named)
+
+
+def message(page, wanted):
+    """Wait until the page says something that includes ``wanted``."""
     page.wait_for_function(
         "(n) => document.querySelector('.toast-wrap, .toast-body')?.innerText.includes(n)",
-        arg=named,
+        arg=wanted,
     )
     assert "Traceback" not in page.inner_text("body")
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("  ", "hold no prompt"),
+        ('{"prompt": "fine"}\n{"question": "x"}', "line 2"),
+        ("word " * 9000, "prompt 1, prompt and gen_length"),
+    ],
+)
+def test_bad_prompts_give_a_message(page, text, named):
+    page.fill("#sweep-prompts textarea", text)
+    page.click("#sweep-run")
+    message(page, named)
+
+
 def test_a_sweep_that_is_stopped_keeps_what_it_had(page, tmp_path):
     set_axis(page, "slot_threshold", ", ".join(str(n / 100) for n in range(100)))
+    page.wait_for_timeout(500)
     page.click("#sweep-run")
     page.wait_for_function("() => parseInt(document.querySelector('#sweep-status').innerText) > 3")
     page.click("#sweep-stop")
-    page.evaluate("new Promise((done) => setTimeout(done, 1500))")
+    page.wait_for_function(
+        "() => document.querySelector('#sweep-status').innerText.includes('stopped')"
+    )
     status = page.inner_text("#sweep-status").strip()
-    done, total = map(int, re.fullmatch(r"(\d+) / (\d+)", status).groups())
+    done, total = map(int, re.match(r"(\d+) / (\d+) stopped", status).groups())
     assert 3 < done < total == 400
     lines = saved(page, "#sweep-jsonl", tmp_path / "runs.jsonl").splitlines()
     assert len(lines) == done and all(json.loads(line)["text"] for line in lines)
-    page.evaluate("new Promise((done) => setTimeout(done, 1500))")
+    page.wait_for_timeout(1500)
     assert page.inner_text("#sweep-status").strip() == status
 
 
@@ -160,8 +230,51 @@ def test_in_chinese(browser, app_url):
     page.wait_for_function(
         "() => document.querySelector('#sweep-pareto .xtitle')?.textContent === '每次前向 token 数'"
     )
+    assert "槽阈值" in page.inner_text("#sweep-rows") and "slot" not in page.inner_text(
+        "#sweep-rows"
+    )
     for _ in pages:
         pass
+
+
+def test_a_setting_has_one_key_as_a_config_and_as_cells_of_a_table():
+    first, second = grid(DecodeConfig(), slot_threshold=[0.99999991, 1.0])
+    cells = ["4", 1, "0.99999991", 0.4, "threshold", "more"]
+    assert key_of_cells(cells) == key_of(first) != key_of(second)
+    assert key_of_cells([4, 1, 1, 0.4, "threshold"]) == key_of(second)
+
+
+def test_too_many_runs_are_refused_before_they_are_made():
+    values = {"slot_threshold": [n / 10**6 for n in range(10**6)]}
+    with pytest.raises(ConfigError, match="1000000 settings"):
+        asked("one", [], None, values)
+    with pytest.raises(ConfigError, match="1000000000 prompts"):
+        asked("", ["sums"], 10**9, {})
+    with pytest.raises(ConfigError, match="per_family"):
+        asked("", ["sums"], None, {})
+    with pytest.raises(PromptError, match="hold no prompt"):
+        asked("\n", [], None, {})
+    prompts, configs = asked("a\n\n b ", [], None, {"slot_size": [4, 8]})
+    assert [p.prompt for p in prompts] == ["a", "b"] and len(configs) == 2
+
+
+def test_without_answers_the_pareto_plot_shows_forwards():
+    names = {name: english for name, (english, _) in NAMES.items()}
+    rows = summarise([result(right=None, forwards=7)])
+    figure = pareto(rows, names)
+    assert figure.layout.yaxis.title.text == "forwards" and list(figure.data[1].y) == [7]
+    judged = pareto(summarise([result()]), names)
+    assert judged.layout.yaxis.title.text == "answers right" and list(judged.data[1].y) == [1]
+    assert list(judged.data[1].customdata) == [key_of(DecodeConfig())]
+
+
+def test_the_reliability_diagram_has_the_counts_of_its_bins():
+    names = {name: english for name, (english, _) in NAMES.items()}
+    found = calibrate([(0.6, True), (0.65, False), (0.9995, True)])
+    _, points, bars = reliability({"sums": found}, names).data
+    assert list(points.y) == [0.5, 1] and list(bars.y) == [2, 1]
+    assert list(bars.x) == ["≤ 0.7", "≤ 1"]
+    assert points.name == f"sums (3, calibration error {found.error:.3f})"
 
 
 def test_values_are_read_as_numbers():

@@ -10,7 +10,8 @@ import pytest
 
 from refusion_core import Trace
 from refusion_core.calibration import calibrate, grouped, judged_slots, slot_size_of
-from refusion_core.sweep import SweepFolder, SweepPrompt
+from refusion_core.sweep import SweepFolder
+from refusion_core.sweep_prompts import SweepPrompt
 from tests.browser.player_page import jsonl, scripted_run
 from tests.unit.test_sweep import result
 
