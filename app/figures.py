@@ -165,7 +165,7 @@ def reliability(groups: dict[str, Calibration], names: dict[str, str]) -> go.Fig
     heights = [-0.3, math.log10(most) + 0.2]  # powers of ten, from below 1
     order = [_up_to(high) for high in BINS]
     figure.update_xaxes(
-        title=names["between"],
+        title=names["up_to"],
         type="category",
         categoryorder="array",
         categoryarray=order,

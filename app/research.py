@@ -13,7 +13,7 @@ import gradio as gr
 from refusion_core import RefusionError
 from refusion_core.errors import ConfigError
 from refusion_core.selection import known_policies
-from refusion_core.sweep import SweepFolder, run_job, write_csv
+from refusion_core.sweep import Row, SweepFolder, run_job, write_csv
 from refusion_core.sweep_prompts import check_prompts
 from refusion_core.training.tasks import FAMILIES
 
@@ -88,7 +88,8 @@ NAMES: Texts = {
     "prompt": ("prompt", "提示词"),
     "text": ("answer", "回答"),
     "group": ("group", "分组"),
-    "between": ("confidence, up to", "置信度（至多）"),
+    "up_to": ("confidence, up to", "置信度（至多）"),
+    "between": ("confidence", "置信度"),
     "slots": ("slots", "槽数"),
     "accepted": ("accepted whole", "整段接受率"),
     "confidence": ("mean confidence", "平均置信度"),
@@ -201,7 +202,7 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         interactive=False,
         visible=False,
         wrap=True,
-        column_widths=["6%", "22%", "38%", "8%", "8%", "10%", "8%"],
+        column_widths=[60, 260, 460, 90, 90, 110, 90],  # less would break words on a phone
         elem_id="sweep-runs",
     )
     # What a click on a figure chose, and the run that plays: hidden, but in the page for the script.
@@ -220,8 +221,7 @@ def build(t: Callable[[str], Any], model: Any) -> None:
 
     upload.upload(uploaded, upload, prompts, show_progress="hidden", api_visibility="private")
 
-    def pictures(state: Sweep, request: gr.Request) -> tuple:
-        rows, words = state.rows, _names(request)
+    def pictures(state: Sweep, rows: list[Row], words: dict[str, str]) -> tuple:
         if not rows:
             return gr.skip(), gr.skip()
         own = [row for row in rows if group_of(row.config) == state.group]
@@ -231,12 +231,12 @@ def build(t: Callable[[str], Any], model: Any) -> None:
 
     def report(state: Sweep, told: str, request: gr.Request) -> tuple:
         """What the page shows of a sweep, but for its files."""
-        rows = state.rows
+        rows, words = state.rows, _names(request)
         groups = list(dict.fromkeys(group_of(row.config) for row in rows))
         state.group = state.group or next(iter(groups), None)
-        table = _table(ROW_COLUMNS, [row_cells(row) for row in rows], _names(request))
+        table = _table(ROW_COLUMNS, [row_cells(row) for row in rows], words)
         choice = gr.Dropdown(groups, value=state.group)
-        return (state, told, choice, *pictures(state, request), table)
+        return (state, told, choice, *pictures(state, rows, words), table)
 
     def run(
         text: str,
@@ -294,7 +294,7 @@ def build(t: Callable[[str], Any], model: Any) -> None:
 
     def look(state: Sweep, metric: str, group: str | None, request: gr.Request) -> tuple:
         state.metric, state.group = metric, group
-        return pictures(state, request)
+        return pictures(state, state.rows, _names(request))
 
     gr.on([metric.input, group.input], look, [sweep, metric, group], [heat, front], **quiet)
 

@@ -113,7 +113,7 @@ def decode_command(
     record = watched if trace else RecordConfig(top_k=0, dependency=None)
     events = decode(checkpoint, prompt=prompt, prompt_ids=ids, config=config, record=record)
     if trace:
-        with _open_for_writing(trace) as file:
+        with options.open_for_writing(trace, "--trace") as file:
             finished = _consume(_written(events, file))
     else:
         finished = _consume(events)
@@ -190,7 +190,7 @@ def export_command(
     """Write one HTML page that plays a trace offline."""
     page = trace_page(file)
     path = output or file.with_name(f"{file.name.removesuffix(TRACE_SUFFIX)}.html")
-    with _open_for_writing(path, "--output") as target:
+    with options.open_for_writing(path, "--output") as target:
         target.write(page)
     typer.echo(path)
 
@@ -327,15 +327,6 @@ def _parse_ids(text: str) -> list[int]:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise PromptError("--prompt-ids", text, "are not numbers", "give e.g. 1,2,3") from None
-
-
-def _open_for_writing(path: Path, field: str = "--trace") -> TextIO:
-    try:
-        return path.open("w", encoding="utf-8")
-    except OSError as problem:
-        raise PromptError(
-            field, str(path), f"cannot be written ({problem.strerror})", "check the folder"
-        ) from None
 
 
 def _written(events: Iterator[Event], file: TextIO) -> Iterator[Event]:

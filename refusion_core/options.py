@@ -1,8 +1,10 @@
-"""Options that several commands share: each with its help once, and the decode settings made of them."""
+"""What several commands share: options, each with its help once, the decode settings made of them, and files
+that are written."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TextIO
 
 import typer
 
@@ -13,7 +15,7 @@ from .config import (
     DecodeConfig,
     MaskedDiffusionConfig,
 )
-from .errors import ConfigError
+from .errors import ConfigError, PromptError
 from .selection import known_policies
 
 DEFAULTS = DecodeConfig()
@@ -103,3 +105,13 @@ def decode_config(
             layout=layout,
         )
     raise ConfigError("decoder", decoder, "is unknown", "give refusion, ar or mdm")
+
+
+def open_for_writing(path: Path, option: str, mode: str = "w") -> TextIO:
+    """The file that an option names, opened. Raises PromptError where it cannot be written."""
+    try:
+        return path.open(mode, encoding="utf-8")
+    except OSError as problem:
+        raise PromptError(
+            option, str(path), f"cannot be written ({problem.strerror})", "check the folder"
+        ) from None

@@ -62,8 +62,8 @@ def sweep(
         token_threshold=token_threshold,
         policy=policy,
     )
-    if csv_file:
-        _check_writable(csv_file)
+    if csv_file:  # told before a long sweep, and nothing that is there is lost
+        options.open_for_writing(csv_file, "--csv", "a").close()
     checkpoint = load_checkpoint(model, device=device)
     check_prompts(checkpoint, asked, configs)
     folder = SweepFolder(output, checkpoint.facts.checkpoint_hash, asked)
@@ -90,13 +90,3 @@ def sweep(
         shown.add_row(*(str(row[name]) for name in columns), style="bold" if row["best"] else None)
     Console(width=None if sys.stdout.isatty() else 160).print(shown)
     typer.echo(f"{folder.folder / 'results.jsonl'}: {len(folder.results)} runs", err=True)
-
-
-def _check_writable(path: Path) -> None:
-    """Raises ConfigError before a long sweep rather than after it."""
-    try:
-        path.open("a").close()
-    except OSError as problem:
-        raise ConfigError(
-            "--csv", str(path), f"cannot be written ({problem.strerror})", "check the folder"
-        ) from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from .player_page import PlayerPage
 
@@ -46,6 +46,18 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+def type_into(box: Locator, value: object) -> None:
+    """Type a value, and wait until Gradio has taken it over, which it does in a later task."""
+    page = box.page
+    for _ in range(20):
+        page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 150)))")
+        if box.input_value() == str(value):
+            break
+        box.fill(str(value))  # again where the page, just opened, has put the old value back
+        page.keyboard.press("Tab")
+    page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 250)))")
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import pytest
 from app.player import example_text, recorded_examples
 from app.ui import PRESETS
 from refusion_core import DecodeConfig, decode, load_checkpoint, parse_trace, read_trace
-from tests.browser.conftest import serving, watch
+from tests.browser.conftest import serving, type_into, watch
 
 PROMPT = "Write a Python function that returns the sum of the squares of a list."
 MOUNT = "document.querySelector('.refusion-mount')"
@@ -49,15 +49,8 @@ def message(page, wanted):
 
 
 def set_number(page, label, value):
-    """Type a setting, and wait until Gradio has taken it over, which it does in a later task."""
-    box = page.get_by_label(label, exact=False).first
-    for _ in range(20):
-        page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 150)))")
-        if box.input_value() == str(value):
-            break
-        box.fill(str(value))  # again where the page, just opened, has put the old value back
-        page.keyboard.press("Tab")
-    page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 250)))")
+    """Type a setting."""
+    type_into(page.get_by_label(label, exact=False).first, value)
 
 
 @pytest.fixture

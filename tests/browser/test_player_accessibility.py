@@ -8,7 +8,7 @@ import pytest
 
 from refusion_core.events import InfillRound, Plan, Verify
 
-from .conftest import watch
+from .conftest import type_into, watch
 from .player_page import PlayerPage, golden_run, index_of, jsonl, scripted_run
 
 AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
@@ -218,7 +218,7 @@ def test_the_other_pages_pass_axe(browser, app_url, name, look):
         page.wait_for_function(OTHER_PAGES[name])
         page.evaluate("() => window.refusionRace?.race.pause()")
         if name == "research":
-            page.fill("#sweep-slot_threshold :is(input, textarea)", "0.9")
+            type_into(page.locator("#sweep-slot_threshold :is(input, textarea)"), "0.9")
             page.click("#sweep-run")
             page.wait_for_selector("#sweep-heatmap .heatmaplayer")
             page.wait_for_selector("#sweep-pareto .scatterlayer")

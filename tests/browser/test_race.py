@@ -9,7 +9,7 @@ from playwright.sync_api import TimeoutError
 
 from app.race import DECODERS, draw_task, judge, recorded_race, recorded_races
 from refusion_core import parse_trace
-from tests.browser.conftest import watch
+from tests.browser.conftest import type_into, watch
 
 BOX = "document.querySelector('.refusion-race')"
 RACE = "window.refusionRace.race"
@@ -132,9 +132,7 @@ def test_the_verdict_is_that_of_the_task(page):
 def test_bad_settings_give_a_message_and_keep_the_race(page):
     seek(page, 3)
     before = [trace.dumps() for trace in traces(page)]
-    page.get_by_label("tokens per step").first.fill("0")
-    page.keyboard.press("Tab")
-    page.evaluate("new Promise((done) => setTimeout(done, 400))")
+    type_into(page.get_by_label("tokens per step").first, 0)
     page.click("#run")
     page.wait_for_function(
         "() => document.querySelector('.refusion-message').innerText.includes('tokens_per_step')"

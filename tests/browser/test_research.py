@@ -14,7 +14,7 @@ from app.sweeps import asked, calibrated, key_of, key_of_cells, read_values
 from refusion_core import ConfigError, DecodeConfig, PromptError, parse_trace
 from refusion_core.calibration import calibrate
 from refusion_core.sweep import Result, grid, summarise
-from tests.browser.conftest import watch
+from tests.browser.conftest import type_into, watch
 from tests.unit.test_sweep import result
 
 CELL = """([table, text]) => [...document.querySelectorAll(`${table} *`)].find(node =>
@@ -48,7 +48,7 @@ def click_cell(page, table, text):
 
 
 def set_axis(page, name, text):
-    page.fill(f"#sweep-{name} :is(input, textarea)", text)
+    type_into(page.locator(f"#sweep-{name} :is(input, textarea)"), text)
 
 
 def click_heatmap(page, slot_threshold):
@@ -83,8 +83,8 @@ def saved(page, button, path):
 
 
 def test_a_sweep_runs_to_figures_tables_and_files(page, tmp_path):
-    page.fill(
-        "#sweep-prompts textarea",
+    type_into(
+        page.locator("#sweep-prompts textarea"),
         '{"prompt": "Compute 3 + 4.", "expected": "ones: 3 + 4 = 7 Answer: 7"}\n'
         '{"prompt": "Compute 5 + 4.", "expected": "no such answer"}',
     )
@@ -114,9 +114,13 @@ def test_a_sweep_runs_to_figures_tables_and_files(page, tmp_path):
     assert trace.finished.text == wanted.text
     # So does a click on a row of the table, in whatever order the runs are shown.
     click_cell(page, "#sweep-rows", "0.9")
-    page.wait_for_timeout(500)
-    click_cell(page, "#sweep-runs", "Compute 5 + 4.")
-    assert played(page, "5 + 4").started.settings.slot_threshold == 0.9
+    for _ in range(50):  # until the table has the runs of that row
+        click_cell(page, "#sweep-runs", "Compute 5 + 4.")
+        trace = played(page, "5 + 4")
+        if trace.started.settings.slot_threshold == 0.9:
+            break
+        page.wait_for_timeout(100)
+    assert trace.started.settings.slot_threshold == 0.9
     # Another metric.
     page.get_by_label("forwards", exact=True).check()
     forwards = {float(r["slot_threshold"]): float(r["forwards"]) for r in rows}
@@ -197,14 +201,13 @@ def message(page, wanted):
     ],
 )
 def test_bad_prompts_give_a_message(page, text, named):
-    page.fill("#sweep-prompts textarea", text)
+    type_into(page.locator("#sweep-prompts textarea"), text)
     page.click("#sweep-run")
     message(page, named)
 
 
 def test_a_sweep_that_is_stopped_keeps_what_it_had(page, tmp_path):
     set_axis(page, "slot_threshold", ", ".join(str(n / 100) for n in range(100)))
-    page.wait_for_timeout(500)
     page.click("#sweep-run")
     page.wait_for_function("() => parseInt(document.querySelector('#sweep-status').innerText) > 3")
     page.click("#sweep-stop")
