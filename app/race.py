@@ -30,7 +30,7 @@ RECORD = {
     "ar": RecordConfig(dependency=None),
     "mdm": RecordConfig(dependency=None, top_k=0),
 }
-_FAMILY_TEXTS: Texts = {
+FAMILY_TEXTS: Texts = {
     "family_code": ("Code", "代码"),
     "family_sums": ("Sums", "算术"),
     "family_translate": ("Translation", "翻译"),
@@ -39,9 +39,10 @@ _FAMILY_TEXTS: Texts = {
     "family_table": ("Table", "表格"),
     "family_lists": ("Lists", "列表"),
     "family_story": ("Story", "故事"),
+    "family_invent": ("Made up", "自由编写"),
     "family_other": ("Anything else", "其他"),
 }
-TEXTS: Texts = _FAMILY_TEXTS | {
+TEXTS: Texts = FAMILY_TEXTS | {
     "race_intro": (
         "Three ways to decode the same weights. **Autoregressive**: one token per forward, cached. "
         "**Masked diffusion**: the surest tokens of the whole response, everything computed anew in every "

@@ -19,6 +19,7 @@ from refusion_core.training.tasks import FAMILIES
 
 from . import figures
 from .i18n import MAIN_TEXTS, Texts
+from .race import FAMILY_TEXTS
 from .sweeps import (
     BIN_COLUMNS,
     METRICS,
@@ -98,7 +99,10 @@ NAMES: Texts = {
     "stopped": ("stopped: what is finished stays", "已停止：已完成的运行会保留"),
     "slot_size": ("slot size", "槽大小"),
     "serial_blocks": ("blocks", "块数"),
-} | {name: MAIN_TEXTS[name] for name in ("slot_threshold", "token_threshold", "policy")}
+    "slots_of": ("slots of {n}", "槽大小 {n}"),
+}
+NAMES |= {name: MAIN_TEXTS[name] for name in ("slot_threshold", "token_threshold", "policy")}
+NAMES |= FAMILY_TEXTS
 TEXTS |= {f"metric_{name}": NAMES[name] for name in METRICS}
 _SHOWN_EVERY = 0.7  # seconds
 _BRIDGE = Path(__file__).with_name("research.js")
@@ -113,6 +117,14 @@ _CSS = """
 def _names(request: gr.Request) -> dict[str, str]:
     language = request.headers.get("accept-language", "")[:2]
     return {key: pair[language == "zh"] for key, pair in NAMES.items()}
+
+
+def group_name(group: str, names: dict[str, str]) -> str:
+    """A group of ``calibrated`` in the visitor's language; families of a visitor's own keep their names."""
+    size = group.removeprefix("slots of ")
+    if size != group:
+        return names["slots_of"].format(n=size)
+    return names.get(f"family_{group}", group)
 
 
 def _table(columns: tuple[str, ...], lines: list[list[Any]], names: dict[str, str]) -> Any:
@@ -304,7 +316,7 @@ def build(t: Callable[[str], Any], model: Any) -> None:
         return _table(RUN_COLUMNS, lines, _names(request))
 
     def picked_row(state: Sweep, event: gr.SelectData, request: gr.Request) -> Any:
-        return runs_of(state, key_of_cells(event.row_value), request)
+        return runs_of(state, key_of_cells(event.row_value[1:]), request)
 
     def picked_cell(state: Sweep, text: str, request: gr.Request) -> Any:
         return runs_of(state, text.rpartition(" ")[0], request)
@@ -343,6 +355,7 @@ def build(t: Callable[[str], Any], model: Any) -> None:
             if not found:
                 raise ConfigError("calibration", source, "has no runs yet", "run a sweep first")
         words = _names(request)
+        found = {group_name(group, words): of for group, of in found.items()}
         table = _table(BIN_COLUMNS, list(bin_cells(found)), words)
         return _shown(figures.reliability(found, words)), table
 

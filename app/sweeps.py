@@ -22,7 +22,7 @@ MAX_RUNS = 2000
 _MAX_UPLOAD = 2**20
 METRICS = ("right", "tokens_per_forward", "forwards", "iterations", "seconds")
 # Columns of the tables, by the names of their headings.
-ROW_COLUMNS = (*AXES, "prompts", *METRICS, "best")
+ROW_COLUMNS = ("best", *AXES, "prompts", *METRICS)
 RUN_COLUMNS = ("number", "prompt", "text", "right", "forwards", "tokens_per_forward", "seconds")
 BIN_COLUMNS = ("group", "between", "slots", "confidence", "accepted")
 _VERDICTS = {True: "✓", False: "✗", None: "–"}
@@ -80,7 +80,7 @@ def key_of(config: DecodeConfig) -> str:
 
 
 def key_of_cells(cells: Sequence[Any]) -> str:
-    """The key of a setting from the first cells of its row, as numbers or as text."""
+    """The key of a setting from the cells of its row behind the star, as numbers or as text."""
     *numbers, policy = cells[: len(AXES)]
     return " ".join([*(repr(float(number)) for number in numbers), str(policy)])
 

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from app.figures import pareto, reliability
-from app.research import NAMES, TEXTS
+from app.research import NAMES, TEXTS, group_name
 from app.sweeps import asked, calibrated, key_of, key_of_cells, read_values
 from refusion_core import ConfigError, DecodeConfig, PromptError, parse_trace
 from refusion_core.calibration import calibrate
@@ -162,8 +162,12 @@ def test_calibration_of_the_examples_is_that_of_the_core(page):
     page.wait_for_selector("#calibration-plot .js-plotly-plot .scatterlayer")
     found = calibrated("examples", "family", None)
     legend = page.locator("#calibration-plot .legendtext").all_text_contents()
-    expected = [f"{name} ({c.count}, calibration error {c.error:.3f})" for name, c in found.items()]
-    assert legend == expected and "sums" in found
+    english = {key: pair[0] for key, pair in NAMES.items()}
+    expected = [
+        f"{group_name(group, english)} ({c.count}, calibration error {c.error:.3f})"
+        for group, c in found.items()
+    ]
+    assert legend == expected and any(entry.startswith("Sums (") for entry in legend)
     entry = found["sums"].bins[-1]
     page.wait_for_function(CELL, arg=["#calibration-bins", f"{entry.low:g} – {entry.high:g}"])
 
@@ -236,6 +240,8 @@ def test_in_chinese(browser, app_url):
     assert "槽阈值" in page.inner_text("#sweep-rows") and "slot" not in page.inner_text(
         "#sweep-rows"
     )
+    page.click("#calibration-run")
+    page.wait_for_function(CELL, arg=["#calibration-bins", "槽大小 4"])
     for _ in pages:
         pass
 
