@@ -7,7 +7,7 @@ is added there appears on the page, and the sentences can name it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -63,27 +63,25 @@ def _source(entry: dict[str, Any], chinese: bool) -> str:
     return f"<sub>{comma.join(parts)}{colon}`{entry['command']}`</sub>"
 
 
+def table_text(table: dict[str, Any], words: dict[str, str] | None = None) -> str:
+    """A measured table as Markdown, its words as ``words`` translates them."""
+
+    def line(cells: Iterable[Any]) -> str:
+        return f"| {' | '.join((words or {}).get(str(cell), str(cell)) for cell in cells)} |"
+
+    columns = table["columns"]
+    return "\n".join([line(columns), line(["---"] * len(columns)), *map(line, table["rows"])])
+
+
 def _sections(measured: dict[str, Any], lang: str) -> Iterator[str]:
-    """Every table with its heading, what it tells and where it comes from; then the facts."""
+    """Every table of the page with its heading, what it tells and where it comes from; then the facts."""
     chinese = lang == "zh"
-
-    def word(cell: Any) -> str:
-        text = str(cell)
-        return measured["chinese"].get(text, text) if chinese else text
-
-    def line(cells: list[str]) -> str:
-        return f"| {' | '.join(cells)} |"
-
     for table in measured["tables"]:
-        columns = table["columns"]
-        units = [table.get("units", {}).get(name, "") for name in columns]
-        lines = [line([word(name) for name in columns]), line(["---"] * len(columns))]
-        for row in table["rows"]:
-            cells = zip(row, units, strict=True)
-            lines.append(line([f"{word(cell)} {unit}".strip() for cell, unit in cells]))
+        if "title" not in table:  # for the docs alone
+            continue
         yield f"### {table['title'][lang]}"
         yield table["about"][lang]
-        yield "\n".join(lines)
+        yield table_text(table, measured["chinese"] if chinese else None)
         yield _source(table, chinese)
     yield "### 单项数据" if chinese else "### Single figures"
     for fact in measured["facts"]:

@@ -11,8 +11,8 @@ PRESETS = {
     "careful": DecodeConfig(slot_threshold=0.9999, token_threshold=0.8),
     "fast": DecodeConfig(slot_threshold=0.9, token_threshold=0.4),
     "one_slot": DecodeConfig(slot_threshold=1.0),
-    # So strict that one slot is chosen at a time and that drafts break again and again.
-    "slow_motion": DecodeConfig(slot_threshold=1.0, token_threshold=0.9999),
+    # Small slots, and so strict that one is chosen at a time and that drafts break again and again.
+    "slow_motion": DecodeConfig(slot_size=4, slot_threshold=1.0, token_threshold=0.9999),
 }
 # How fast the player goes with a preset, where that isn't its usual speed.
 SPEEDS = {"slow_motion": 0.5}

@@ -175,7 +175,7 @@ def build(t: Callable[[str], Any], model: Any) -> None:
                 per_family = gr.Number(5, label=t("sweep_per_family"), precision=0, minimum=1)
         with gr.Column(scale=4, min_width=300):
             defaults = {
-                "slot_size": "4",
+                "slot_size": "8",
                 "serial_blocks": "1",
                 "slot_threshold": "0.9, 0.99, 0.999",
                 "token_threshold": "0.4, 0.9",

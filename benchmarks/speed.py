@@ -11,18 +11,19 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from tqdm import tqdm
 
 from refusion_core import DecodeConfig, decode
-from refusion_core.checkpoint import load_checkpoint, use_fitting_threads
+from refusion_core.checkpoint import Checkpoint, load_checkpoint, use_fitting_threads
 from refusion_core.config import AutoregressiveConfig, MaskedDiffusionConfig
 from refusion_core.training.tasks import FAMILIES
 
-_CONFIGS = {
+CONFIGS = {
     "refusion": DecodeConfig(),
     "refusion_fast": DecodeConfig(slot_threshold=0.9),
     "ar": AutoregressiveConfig(),
@@ -37,25 +38,35 @@ def main(
     per_family: Annotated[int, typer.Option(help="Prompts of each family.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the prompts (test split).")] = 0,
     decoder: Annotated[
-        list[str] | None, typer.Option(help=f"Of {', '.join(_CONFIGS)}; all if left out.")
+        list[str] | None, typer.Option(help=f"Of {', '.join(CONFIGS)}; all if left out.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Decode every prompt with every decoder, one after the other, so that noise hits all alike."""
-    if unknown := set(decoder or ()) - _CONFIGS.keys():
-        raise typer.BadParameter(f"{', '.join(unknown)}: give some of {', '.join(_CONFIGS)}")
-    configs = {name: _CONFIGS[name] for name in decoder or _CONFIGS}
+    """Measure and print."""
+    if unknown := set(decoder or ()) - CONFIGS.keys():
+        raise typer.BadParameter(f"{', '.join(unknown)}: give some of {', '.join(CONFIGS)}")
     checkpoint = load_checkpoint(model)
     use_fitting_threads(checkpoint)
+    found = measure(checkpoint, decoder or tuple(CONFIGS), per_family, seed)
+    typer.echo(json.dumps(found, indent=None if as_json else 2))
+
+
+def measure(
+    checkpoint: Checkpoint, decoders: Sequence[str], per_family: int, seed: int = 0
+) -> dict[str, Any]:
+    """Decode every prompt with every decoder, one after the other, so that noise hits all alike: figures of the
+    ``decoders``, over all and by ``families``."""
     rng = random.Random(f"speed {seed}")
     samples = [f.sample(rng, "test") for f in FAMILIES.values() for _ in range(per_family)]
     totals: dict[str, dict[str, _Total]] = {
-        family: {name: _Total() for name in configs} for family in FAMILIES
+        family: {name: _Total() for name in decoders} for family in FAMILIES
     }
     for sample in tqdm(samples, unit="prompt"):
-        for name, config in configs.items():
+        for name in decoders:
             start = time.perf_counter()
-            started, finished = decode(checkpoint, prompt=sample.prompt, config=config, record=None)
+            started, finished = decode(
+                checkpoint, prompt=sample.prompt, config=CONFIGS[name], record=None
+            )
             total = totals[sample.family][name]
             total.seconds += time.perf_counter() - start
             total.prompts += 1
@@ -63,13 +74,12 @@ def main(
             total.forwards += finished.stats.forwards
             answer = finished.output_ids[started.response_start :]
             total.tokens += _answer_tokens(answer, checkpoint.facts.eos_id)
-    whole = {name: sum((by[name] for by in totals.values()), _Total()) for name in configs}
-    printed = {
+    whole = {name: sum((by[name] for by in totals.values()), _Total()) for name in decoders}
+    return {
         "prompts": len(samples),
         "decoders": _figures(whole),
         "families": {family: _figures(by) for family, by in totals.items()},
     }
-    typer.echo(json.dumps(printed, indent=None if as_json else 2))
 
 
 @dataclass

@@ -206,7 +206,7 @@ def lesson_pictures(browser: Browser) -> None:
 
 def presenter_picture(browser: Browser) -> None:
     """What a class sees while a draft breaks."""
-    run = trace("sums-addition")
+    run = trace("invent-together")
     verify = next(e.seq for e in run if isinstance(e, Verify) and e.outcome == "infill")
     with opened(browser, trace_page(run), viewport={"width": 1280, "height": 720}) as tab:
         tab.locator("#player").focus()

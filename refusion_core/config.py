@@ -52,7 +52,7 @@ class DecodeConfig:
     """
 
     gen_length: int = 64
-    slot_size: int = 4
+    slot_size: int = 8
     serial_blocks: int = 1
     slot_threshold: float = 0.9995
     token_threshold: float = 0.4

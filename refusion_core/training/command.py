@@ -33,6 +33,9 @@ def train(
     warm_start: Annotated[
         str | None, typer.Option(help="Begin with the weights of this model (folder or bundled).")
     ] = None,
+    keep_tokenizer: Annotated[
+        bool, typer.Option(help="With --warm-start: keep its tokenizer, and do not make one.")
+    ] = False,
     objective: Annotated[
         str, typer.Option(help="refusion, ar (plain next token) or mdm (token-level masks).")
     ] = "refusion",
@@ -78,9 +81,15 @@ def train(
         threads=threads,
         compile=compile,
     )
-    typer.echo(
-        f"exported to {run(config, output, work=work, resume=resume, warm_start=warm_start)}"
+    folder = run(
+        config,
+        output,
+        work=work,
+        resume=resume,
+        warm_start=warm_start,
+        keep_tokenizer=keep_tokenizer,
     )
+    typer.echo(f"exported to {folder}")
 
 
 def evaluate(

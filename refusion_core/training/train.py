@@ -419,12 +419,13 @@ def train(
     work: Path | None = None,
     resume: bool = False,
     warm_start: str | Path | None = None,
+    keep_tokenizer: bool = False,
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> Path:
     """Train and export to ``output``; state and metrics live in ``work`` (default: ``output`` + "-work").
 
     ``resume`` continues the state in ``work`` with its own settings, but up to the budget of ``config``.
-    ``warm_start`` is a checkpoint to begin with instead of random weights.
+    ``warm_start`` is a checkpoint to begin with, not random weights; ``keep_tokenizer``: with its tokenizer.
     ``report`` sees every metrics record.
     """
     work = work or output.with_name(output.name + "-work")
@@ -434,12 +435,14 @@ def train(
     if resume:
         trainer = Trainer.load(state, minutes=config.minutes, tokens=config.tokens)
     else:
-        texts = training_texts(config.seed, samples=18_000)
-        trainer = Trainer(
-            config,
-            train_tokenizer(texts, config.vocab_size),
-            load_checkpoint(warm_start, dtype="float32") if warm_start else None,
-        )
+        start = load_checkpoint(warm_start, dtype="float32") if warm_start else None
+        if keep_tokenizer and start and start.tokenizer:
+            tokenizer = start.tokenizer.backend_tokenizer
+        else:
+            tokenizer = train_tokenizer(
+                training_texts(config.seed, samples=18_000), config.vocab_size
+            )
+        trainer = Trainer(config, tokenizer, start)
         metrics.unlink(missing_ok=True)
 
     def record(**values: Any) -> None:

@@ -26,6 +26,17 @@ def open_page(page, url):
     return page
 
 
+def opened_example(page, name):
+    """A recorded run, once the player holds it."""
+    run = parse_trace(example_text(name))
+    page.evaluate("name => window.refusion.example(name)", name)
+    page.wait_for_function(
+        "id => window.refusion.player.text().includes(id)", arg=run.started.run_id
+    )
+    wait(page, "d.state === 'ready'")
+    return run
+
+
 def shown_trace(page):
     """The events that the player holds."""
     return parse_trace(page.evaluate("window.refusion.player.text()"))
@@ -181,7 +192,7 @@ def test_settings_of_the_paper_are_scaled_to_the_bundled_model(page):
     settings = shown_trace(page).started.settings
     assert (settings.slot_size, settings.serial_blocks) == (4, 8)
     page.get_by_label("Fast").check()
-    wait_for_settings(page, 64, 4, 1, 0.9, 0.4)
+    wait_for_settings(page, 64, 8, 1, 0.9, 0.4)
     assert page.input_value("#paper input") == "none"
 
 
@@ -312,9 +323,7 @@ def forked_trace(page):
 
 
 def test_a_fork_goes_on_from_the_iteration_with_what_was_forced(page):
-    page.evaluate("name => window.refusion.example(name)", "sums-addition")
-    wait(page, "d.state === 'ready' && +d.events > 50")
-    parent = shown_trace(page)
+    parent = opened_example(page, "sums-addition")
     plan = [event for event in parent if event.type == "plan"][1]
     left_out = next(slot.slot for slot in plan.slots if not slot.chosen)
     page.evaluate(
@@ -377,9 +386,7 @@ def test_a_policy_can_be_picked_and_the_page_tells_it(page):
 
 
 def test_a_fork_keeps_the_text_that_was_written_into_a_slot(page):
-    page.evaluate("name => window.refusion.example(name)", "sums-addition")
-    wait(page, "d.state === 'ready' && +d.events > 50")
-    parent = shown_trace(page)
+    parent = opened_example(page, "sums-addition")
     plan = [event for event in parent if event.type == "plan"][1]
     page.evaluate(
         "at => { window.refusion.player.pause(); window.refusion.player.seek(at); }",
@@ -398,7 +405,7 @@ def test_a_fork_keeps_the_text_that_was_written_into_a_slot(page):
     forked = forked_trace(page)
     assert forked.started.parent.written == (slot,)
     commit = [event for event in forked if event.type == "commit"][1]
-    assert [(s.slot, s.tokens) for s in commit.slots] == [(slot, ids)]
+    assert (slot, ids) in [(s.slot, s.tokens) for s in commit.slots]
     verify = [event for event in forked if event.type == "verify"][1]
     page.evaluate("at => window.refusion.player.seek(at)", forked.events.index(verify))
     page.wait_for_function(

@@ -202,7 +202,7 @@ def test_a_lesson_of_ones_own_is_loaded_with_its_run(open_page, app_url):
     page = open_page(app_url)
     load(page, "own.json", json.dumps(own_lesson()))
     page.get_by_role("heading", name="A lesson of my own").wait_for()
-    assert page.inner_text(".rfp-tour-say") == "Chosen: 11."
+    assert page.inner_text(".rfp-tour-say") == "Chosen: 12."
     prompt = page.evaluate(f"() => {SHOWN}.player.trace.run.prompt_text")
     assert prompt.startswith("Number these items")
     page.locator(".rfp-tour-button.is-main").click()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import replace
+import math
 
 import pytest
+import torch
 
-from benchmarks.dependency import area, measure, slot_relations, structure
+from benchmarks.dependency import KINDS, area, measure, rank_correlation, true_dependency
 from refusion_core import load_checkpoint
-from refusion_core.training.tasks import FAMILIES
 
 
 @pytest.fixture(scope="module")
@@ -17,62 +16,37 @@ def checkpoint():
     return load_checkpoint("bundled", device="cpu")
 
 
-def test_the_area_under_the_curve_by_hand():
-    assert area([3, 4], [1, 2]) == 1
-    assert area([1, 2], [3, 4]) == 0
-    assert area([1, 3], [2]) == 0.5
-    assert area([2], [2]) == 0.5
+def test_areas_and_rank_correlations_by_hand():
+    def of(dependent, independent):
+        return area(torch.tensor(dependent), torch.tensor(independent))
+
+    assert of([3.0, 4.0], [1.0, 2.0]) == 1
+    assert of([1.0, 2.0], [3.0, 4.0]) == 0
+    assert of([1.0, 3.0], [2.0]) == 0.5
+    assert of([2.0], [2.0]) == 0.5
+    values = torch.tensor([1.0, 2.0, 3.0])
+    assert rank_correlation(values, values**3) == pytest.approx(1)
+    assert rank_correlation(values, -values) == pytest.approx(-1)
 
 
-def sample(family, text):
-    """A sample of the family with this response."""
-    return replace(FAMILIES[family].sample(random.Random(0), "test"), response=text)
+def test_true_dependency_by_hand():
+    """Slots of one token: the second repeats the first, the third is free of both."""
+    answers = [[a, a, b] for a in (5, 6) for b in (7, 8, 9)]
+    found = true_dependency(answers, answers[0], 1, eos_id=0)
+    surprise = (0.5 * math.log(0.5 / 0.75) + 0.5 * math.log(0.5 / 0.25) + math.log(1 / 0.75)) / 2
+    expected = torch.tensor([[0, surprise, 0], [surprise, 0, 0], [0, 0, 0]])
+    assert torch.allclose(found, expected, atol=1e-6)
 
 
-def needs(family, text):
-    parts = structure(sample(family, text))
-    assert "".join(text[part.start : part.end] for part in parts) == text
-    return [(text[part.start : part.end], part.needs) for part in parts]
+def test_true_dependency_knows_where_an_answer_ends():
+    """In slots of two tokens the second slot starts with eos or not, which the first one tells."""
+    found = true_dependency([[5, 6], [5, 7, 8]], [5, 7, 8], 2, eos_id=0)
+    assert found[1, 0] > 0.2 and found[0, 1] == 0  # every answer starts with 5
 
 
-def test_a_carry_is_needed_by_the_next_line():
-    text = "ones: 7 + 6 = 13, carry 1\ntens: 4 + 8 + 1 = 13, carry 1\nAnswer: 133"
-    assert needs("sums", text) == [
-        ("ones: 7 + 6 ", ()),
-        ("= 13, carry 1\n", (0,)),
-        ("tens: 4 + 8 + 1 ", (1,)),
-        ("= 13, carry 1\n", (2,)),
-        ("Answer: 133", (3,)),
-    ]
-
-
-def test_a_value_needs_its_key_and_an_item_the_one_before():
-    assert needs("extract", '{"name": "Mia", "age": 3}') == [
-        ("{", ()),
-        ('"name": ', ()),
-        ('"Mia", ', (1,)),
-        ('"age": ', ()),
-        ("3}", (3,)),
-    ]
-    assert needs("lists", "8, 18,\nCount: 2") == [
-        ("8,", ()),
-        (" 18,", (0,)),
-        ("\nCount: 2", (1,)),
-    ]
-
-
-def test_pairs_are_of_slots_in_different_parts(checkpoint):
-    found = FAMILIES["extract"].sample(random.Random(3), "test")
-    pairs = slot_relations(checkpoint, found, 4)
-    assert {kind for _, _, kind in pairs} == {True, False}
-    assert all(j != i for j, i, _ in pairs)
-    assert len({(j, i) for j, i, _ in pairs}) == len(pairs)
-
-
-@pytest.mark.parametrize(("family", "revealed"), [("sums", 0.55), ("extract", 0.6), ("lists", 0.4)])
-def test_attention_finds_what_the_task_makes_dependent(checkpoint, family, revealed):
-    """What is revealed tells less: these answers are nearly certain before anything is."""
-    found = measure(checkpoint, family, 12, 4)
-    assert found["attention"] > 0.8
-    assert revealed < found["revealed"] < found["attention"]
-    assert found["joint"] < found["attention"]
+@pytest.mark.parametrize("kind", KINDS)
+def test_revealed_shows_what_the_task_makes_dependent(checkpoint, kind):
+    found = measure(checkpoint, kind, methods=("revealed", "attention"))
+    assert found["dependent"] > 100 and found["independent"] > 100
+    assert found["revealed"] > 0.8
+    assert found["revealed"] > found["attention"]

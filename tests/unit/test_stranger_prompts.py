@@ -127,6 +127,7 @@ NOT_YET = {
     "table with name and age: Ana 31, Ben 25",
     "sort 5 2 9 1",
     "reverse: tea, cake, soup",
+    "which of these are even? 3, 8, 12, 7",
 }
 
 

@@ -114,6 +114,16 @@ def test_a_warm_start_keeps_what_was_learned_under_another_vocabulary(trained):
     assert warm.step(batch) < 0.8 * cold.step(batch)
 
 
+def test_a_warm_start_can_keep_the_tokenizer(trained, tmp_path):
+    config = TrainConfig(**TINY | {"vocab_size": 300}, tokens=2000)
+    train(config, tmp_path / "m", warm_start=trained, keep_tokenizer=True)
+    kept, given = load_checkpoint(tmp_path / "m"), load_checkpoint(trained)
+    assert kept.tokenizer.get_vocab() == given.tokenizer.get_vocab()
+    assert (
+        kept.tokenizer("Add 4 and 7.")["input_ids"] == given.tokenizer("Add 4 and 7.")["input_ids"]
+    )
+
+
 def test_a_warm_start_from_another_shape_is_refused(trained):
     start = load_checkpoint(trained, dtype="float32")
     tokenizer = train_tokenizer(training_texts(0, samples=500), 400)
@@ -181,6 +191,7 @@ def test_families_with_errors_are_drawn_more_often():
     mix = mix_by_error(errors)
     assert sum(mix.values()) == pytest.approx(1)
     assert mix["lists"] > 2 * MIX["lists"]
+    assert mix == mix_by_error(errors | {"invent": 0.9})  # nobody can foresee what is left open
     assert min(mix.values()) > 0.015
     assert mix_by_error(dict.fromkeys(FAMILIES, 0.0))["code"] == pytest.approx(
         MIX["code"], abs=0.05

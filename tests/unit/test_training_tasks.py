@@ -10,13 +10,14 @@ import sys
 import pytest
 
 from refusion_core.training.tasks import FAMILIES as ALL_FAMILIES
-from refusion_core.training.tasks import code, extract, lists, summarise, sums, table
+from refusion_core.training.tasks import code, extract, invent, lists, summarise, sums, table
 from refusion_core.training.tasks.base import Sample, reword, split_of
 from refusion_core.training.tasks.sandbox import FAILED, run_function
 from refusion_core.training.tasks.sums import addition_steps, subtraction_steps
 
 FAMILIES = {
-    module.FAMILY.name: module.FAMILY for module in (code, extract, lists, sums, summarise, table)
+    module.FAMILY.name: module.FAMILY
+    for module in (code, extract, invent, lists, sums, summarise, table)
 }
 
 
@@ -89,7 +90,7 @@ def test_content_is_plentiful(name):
     assert len(keys) > (900 if name == "code" else 1800)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if not family.open])
 def test_no_prompt_has_two_answers(name):
     answers: dict[str, str] = {}
     for sample in _draws(name, 4000):
@@ -100,7 +101,33 @@ def test_no_prompt_has_two_answers(name):
 def test_no_field_of_a_form_stays_unfilled(name):
     for sample in _draws(name, 1500):
         assert "{" not in sample.prompt
-        assert name == "extract" or "{" not in sample.response
+        assert name in ("extract", "invent") or "{" not in sample.response
+
+
+def test_all_that_is_left_open_is_right_once():
+    """Every completion is another one, and passes."""
+    kinds = set()
+    for sample in _draws("invent", 60):
+        found = invent.completions(sample)
+        assert len(found) == len(set(found)) >= 5 and sample.response in found
+        assert invent.check(sample, random.Random(0).choice(found))
+        kinds.add(sample.facts["kind"])
+    assert kinds == {"carries", "keys and values", "lists"}
+
+
+@pytest.mark.parametrize(
+    ("prompt_part", "wrong"),
+    [
+        ("?", "ones: 1 + 1 = 3\nAnswer: 3"),
+        ("json", '{\n  "name": "Mia Adams",\n  "shoe": "left"\n}'),
+        ("numbers", "40, 39, 38\nlemon, tea"),
+    ],
+)
+def test_what_an_open_prompt_rules_out_is_wrong(prompt_part, wrong):
+    rng = random.Random(4)
+    while prompt_part not in (sample := invent.draw(rng)).prompt.lower():
+        pass
+    assert invent.check(sample, sample.response) and not invent.check(sample, wrong)
 
 
 def test_reword_keeps_fields():

@@ -43,11 +43,13 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A task: ``draw`` makes a sample of any split, ``check`` judges an answer to one."""
+    """A task: ``draw`` makes a sample of any split, ``check`` judges an answer to one. An ``open`` one has many
+    right answers to a prompt, so that nobody can foresee every token."""
 
     name: str
     draw: Callable[[random.Random], Sample]
     check: Callable[[Sample, str], bool]
+    open: bool = False
 
     def sample(self, rng: random.Random, split: Split) -> Sample:
         """A sample of ``split``."""

@@ -136,11 +136,13 @@ def _block(lines: list[str], final: str, first: int = 0, given: tuple[int, ...] 
     return [*pieces, (final, tuple(range(first, first + len(lines))))]
 
 
-def _add(a: int, b: int) -> _Pieces:
+def addition_pieces(a: int, b: int) -> _Pieces:
+    """The worked answer to ``a + b`` in pieces, a line each, with the pieces that each needs."""
     return _block(_addition_lines(a, b), f"Answer: {a + b}")
 
 
-def _subtract(a: int, b: int) -> _Pieces:
+def subtraction_pieces(a: int, b: int) -> _Pieces:
+    """The same of ``a - b`` (a >= b)."""
     return _block(_subtraction_lines(a, b), f"Answer: {a - b}")
 
 
@@ -154,12 +156,12 @@ def _add_and_subtract(a: int, b: int, c: int) -> _Pieces:
 
 def addition_steps(a: int, b: int) -> str:
     """The worked answer to ``a + b``, one line per digit."""
-    return assemble(_add(a, b))[0]
+    return assemble(addition_pieces(a, b))[0]
 
 
 def subtraction_steps(a: int, b: int) -> str:
     """The worked answer to ``a - b`` (a >= b), one line per digit."""
-    return assemble(_subtract(a, b))[0]
+    return assemble(subtraction_pieces(a, b))[0]
 
 
 def _number(rng: random.Random, digits: int) -> int:
@@ -213,7 +215,7 @@ def _draw_one_step(rng: random.Random) -> Sample:
         form = rng.choice(_BARE_ADD if adds else _BARE_SUBTRACT)
     else:
         form = rng.choice(_STORY_ADD if adds else _STORY_SUBTRACT)
-    response, parts = assemble(_add(a, b) if adds else _subtract(a, b))
+    response, parts = assemble(addition_pieces(a, b) if adds else subtraction_pieces(a, b))
     return Sample(
         family="sums",
         key=f"{a}{'+' if adds else '-'}{b}",
