@@ -42,7 +42,7 @@ PROMPTS = [
     DEMO_PROMPT,
     "Compute 347 + 586 step by step.",
     "Translate to Chinese: My father is reading a book at home.",
-    "Turn this into JSON: Mira Olsen is a 34 year old baker from Porto.",
+    "Make up a person called Emma Novak as JSON with job or day and pet or colour.",
     "Make a table: Emma is 31 and lives in Rome. Felix is 25 and lives in Oslo.",
     "Tell me a short story about Mia and a fox in the forest.",
 ]

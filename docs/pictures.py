@@ -60,6 +60,19 @@ def shoot(tab: Page, name: str, selector: str = "", *, view_only: bool = False) 
     print(path.name, path.stat().st_size // 1024, "KB")
 
 
+def page_picture(browser: Browser) -> None:
+    """The page with a recorded run, as the README shows it."""
+    window = browser.new_context(viewport={"width": 1440, "height": 1000})
+    with serving() as url:
+        tab = window.new_page()
+        tab.goto(f"{url}/#example=sums-addition&iter=2")
+        mount = ".refusion-mount[data-iteration='1'][data-playing='false']"
+        tab.wait_for_selector(mount, state="attached")
+        tab.wait_for_timeout(1000)
+        shoot(tab, "screenshot", view_only=True)
+    window.close()
+
+
 def player_pictures(browser: Browser) -> None:
     """The panels, and the player as a whole in its themes, languages and sizes."""
     run = trace("infill-rounds")
@@ -224,6 +237,7 @@ def main() -> None:
     }
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        page_picture(browser)
         player_pictures(browser)
         presenter_picture(browser)
         moments(browser)

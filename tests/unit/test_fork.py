@@ -17,6 +17,7 @@ from refusion_core import (
     load_checkpoint,
     parse_trace,
 )
+from refusion_core.checkpoint import BUNDLED
 from refusion_core.events import Commit, Forward, Plan, Verify, dump_event
 from tests.fakes import GOLDEN
 
@@ -79,13 +80,14 @@ def check_fork(model, parent, iteration):
     assert times == sorted(times)
 
 
-def test_recorded_examples_fork_the_same(tmp_path):
-    """On the bundled model, every tenth iteration or at least the middle one of each example."""
-    from tests.unit.test_player_modules import EXAMPLES
-
+def test_recorded_runs_fork_the_same(golden_runs):
+    """On the bundled model, every tenth iteration and the middle one of each run that is recorded."""
     checkpoint = load_checkpoint("bundled", device="cpu")
-    for path in EXAMPLES:
-        parent = parse_trace(path.read_text(encoding="utf-8"))
+    paths = sorted((BUNDLED.parent / "traces").rglob("*.trace.jsonl"))
+    parents = [parse_trace(path.read_text(encoding="utf-8")) for path in paths]
+    parents = [parent for parent in parents if parent.started.decoder == "refusion"]
+    assert len(parents) + len(golden_runs) >= 20
+    for parent in parents:
         count = parent.finished.stats.iterations
         for iteration in {*range(0, count, 10), count // 2}:
             events = list(decode(checkpoint, fork=Fork(trace=parent, iteration=iteration)))
