@@ -445,7 +445,8 @@ def test_autoregressive_tokens_say_whether_a_mask_or_the_token_before_was_asked(
     "probability, threshold, shown",
     [
         (0.12, 0.3, "0.12 ≤ 0.30"),
-        (0.2996, 0.3, "0.2996 ≤ 0.3000"),
+        (0.2996, 0.3, "0.2996 ≤ 0.30"),
+        (0.998, 0.9999, "0.998 ≤ 0.9999"),
         (0.0004, 0.3, "0.0004 ≤ 0.30"),
         (0.002, 0.004, "0.002 ≤ 0.004"),
     ],

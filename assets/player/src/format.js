@@ -12,13 +12,14 @@ export function formatThreshold(p) {
   return exact.length < 4 ? p.toFixed(2) : exact;
 }
 
-/** "0.12 ≤ 0.30" or "0.42 > 0.30", with as many digits as tell the two apart. */
+/** "0.12 ≤ 0.30" or "0.42 > 0.30": the threshold as it was set, and as many digits as tell the two apart. */
 export function formatTest(p, threshold) {
-  const sign = p > threshold ? ">" : "≤";
-  if (p < 0.01 && threshold >= 0.01) return `${p > 0 ? p.toPrecision(1) : "0.00"} ${sign} ${threshold.toFixed(2)}`;
+  const [sign, right] = [p > threshold ? ">" : "≤", formatThreshold(threshold)];
+  if (p < 0.01 && threshold >= 0.01) return `${p > 0 ? p.toPrecision(1) : "0.00"} ${sign} ${right}`;
   for (let digits = 2; digits < 7; digits++) {
-    const [left, right] = [p.toFixed(digits), threshold.toFixed(digits)];
-    if (left !== right || p === threshold) return `${left} ${sign} ${right}`;
+    const shown = Number(p.toFixed(digits));
+    const apart = p === threshold || (shown !== threshold && shown > threshold === p > threshold);
+    if (apart && (shown > 0 && shown < 1 || p === shown)) return `${p.toFixed(digits)} ${sign} ${right}`;
   }
   return `${p} ${sign} ${threshold}`;
 }
