@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Split = Literal["train", "dev", "test"]
+Pieces = list[
+    tuple[str, tuple[int, ...]]
+]  # texts of a response, with the indexes of those each needs
 
 _TEST_PERCENT, _DEV_PERCENT = 8, 4
 

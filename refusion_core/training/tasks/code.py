@@ -10,7 +10,7 @@ import random
 import re
 from dataclasses import dataclass
 
-from .base import Family, Sample, assemble, reword
+from .base import Family, Pieces, Sample, assemble, reword
 from .classics import CLASSICS
 from .sandbox import FAILED, run_function
 from .words import made_up
@@ -360,7 +360,7 @@ def _needs(lines: list[str], index: int) -> tuple[int, ...]:
     return tuple(sorted(needed.union(openers[-1:])))
 
 
-def _pieces(source: str) -> list[tuple[str, tuple[int, ...]]]:
+def _pieces(source: str) -> Pieces:
     """The lines of a function, each with the lines that it needs; an indent belongs to the line before, since
     it is one token with the newline."""
     lines = source.split("\n")

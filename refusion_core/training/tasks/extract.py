@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from .base import Family, Sample, assemble, reword
+from .base import Family, Pieces, Sample, assemble, reword
 from .words import ITEMS, JOBS, MONTHS, a_or_an, city, made_up, person
 
 _NAMED_KEYS = (
@@ -152,7 +152,7 @@ def _listing(rng: random.Random, keys: list[str]) -> str:
     return f"{', '.join(keys[:-1])} and {keys[-1]}"
 
 
-def _pieces(record: dict[str, Any]) -> list[tuple[str, tuple[int, ...]]]:
+def _pieces(record: dict[str, Any]) -> Pieces:
     """The JSON text in a piece per key, which the prompt alone determines."""
     pairs = [f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in record.items()]
     texts = [f"{pair},\n  " for pair in pairs[:-1]] + [f"{pairs[-1]}\n}}"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from .base import Family, Sample, assemble, reword, split_of
+from .base import Family, Pieces, Sample, assemble, reword, split_of
 from .sums import addition_pieces, subtraction_pieces
 from .words import CITIES, COLOURS, DAYS, JOBS, PETS, SUBJECTS, WORDS, person
 
@@ -80,9 +80,9 @@ def _calculation(rng: random.Random) -> Sample:
     )
 
 
-def _record_pieces(name: str, *details: tuple[str, str]) -> list[tuple[str, tuple[int, ...]]]:
+def _record_pieces(name: str, *details: tuple[str, str]) -> Pieces:
     """The JSON text in pieces: a value needs its key, a key nothing."""
-    pieces: list[tuple[str, tuple[int, ...]]] = [(f'{{\n  "name": "{name}"', ())]
+    pieces: Pieces = [(f'{{\n  "name": "{name}"', ())]
     for key, value in details:
         pieces += [(f',\n  "{key}": "', ()), (f'{value}"', (len(pieces),))]
     return [*pieces, ("\n}", ())]
@@ -108,7 +108,7 @@ def _record(rng: random.Random) -> Sample:
     )
 
 
-def _picked_pieces(start: int, items: tuple[str, ...]) -> list[tuple[str, tuple[int, ...]]]:
+def _picked_pieces(start: int, items: tuple[str, ...]) -> Pieces:
     """Two lines of which every item needs the one before it."""
     lines = [f"{start}", f", {start + 1}", f", {start + 2}"]
     words = [f"\n{items[0]}", *(f", {item}" for item in items[1:])]

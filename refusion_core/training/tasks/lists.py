@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from .base import Family, Sample, assemble, reword
+from .base import Family, Pieces, Sample, assemble, reword
 from .words import ITEMS, JOBS, WORDS, made_up
 
 _NOUNS = tuple(dict.fromkeys((*WORDS, *ITEMS, *JOBS)))
@@ -172,7 +172,7 @@ def _answer(task: str, items: list[str], n: int, letter: str) -> list[str]:
     return answers[task]() if task in answers else items
 
 
-def _pieces(task: str, items: list[str]) -> list[tuple[str, tuple[int, ...]]]:
+def _pieces(task: str, items: list[str]) -> Pieces:
     """The answer in pieces, an item each, which the prompt alone determines."""
     if not items:
         return [(_NONE, ())]

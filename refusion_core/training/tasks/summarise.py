@@ -7,7 +7,7 @@ import random
 import re
 from dataclasses import dataclass
 
-from .base import Family, Sample, assemble, reword
+from .base import Family, Pieces, Sample, assemble, reword
 from .words import (
     DAYS,
     FIRST_NAMES,
@@ -385,7 +385,7 @@ def _paragraph(rng: random.Random, kind: _Kind) -> str:
     return " ".join([rng.choice(kind.leads), *told])
 
 
-def _pieces(kind: _Kind, facts: dict[str, str], bullets: bool) -> list[tuple[str, tuple[int, ...]]]:
+def _pieces(kind: _Kind, facts: dict[str, str], bullets: bool) -> Pieces:
     """The answer in pieces, each of which the prompt alone determines."""
     texts = (kind.bullets if bullets else kind.summary).format(**facts).split("|")
     if bullets:

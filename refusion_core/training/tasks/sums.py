@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from .base import Family, Sample, assemble, reword
+from .base import Family, Pieces, Sample, assemble, reword
 from .words import FIRST_NAMES, ITEMS, city, made_up
 
 _PLACES = ("ones", "tens", "hundreds")
@@ -92,8 +92,6 @@ _TWO_STEPS = (
     "Add {a} and {b}, then subtract {c}.",
 )
 
-_Pieces = list[tuple[str, tuple[int, ...]]]
-
 
 def _digits(number: int, places: int) -> list[int]:
     return [number // 10**place % 10 for place in range(places)]
@@ -127,7 +125,7 @@ def _subtraction_lines(a: int, b: int) -> list[str]:
     return lines
 
 
-def _block(lines: list[str], final: str, first: int = 0, given: tuple[int, ...] = ()) -> _Pieces:
+def _block(lines: list[str], final: str, first: int = 0, given: tuple[int, ...] = ()) -> Pieces:
     """The pieces of one calculation whose first has index ``first``: every line needs the line before (its
     carry or borrow) and what is ``given``, the final line needs all of them."""
     pieces = [
@@ -136,17 +134,17 @@ def _block(lines: list[str], final: str, first: int = 0, given: tuple[int, ...] 
     return [*pieces, (final, tuple(range(first, first + len(lines))))]
 
 
-def addition_pieces(a: int, b: int) -> _Pieces:
+def addition_pieces(a: int, b: int) -> Pieces:
     """The worked answer to ``a + b`` in pieces, a line each, with the pieces that each needs."""
     return _block(_addition_lines(a, b), f"Answer: {a + b}")
 
 
-def subtraction_pieces(a: int, b: int) -> _Pieces:
+def subtraction_pieces(a: int, b: int) -> Pieces:
     """The same of ``a - b`` (a >= b)."""
     return _block(_subtraction_lines(a, b), f"Answer: {a - b}")
 
 
-def _add_and_subtract(a: int, b: int, c: int) -> _Pieces:
+def _add_and_subtract(a: int, b: int, c: int) -> Pieces:
     """``a + b - c``: the sum, its total, then the difference, which needs that total."""
     steps = _block(_addition_lines(a, b), f"Total: {a + b}\n")
     total = len(steps) - 1

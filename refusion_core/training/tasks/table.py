@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .base import Family, Sample, assemble, reword
+from .base import Family, Pieces, Sample, assemble, reword
 from .words import COLOURS, FIRST_NAMES, GOODS, JOBS, PETS, SUBJECTS, a_or_an, city, made_up
 
 
@@ -188,7 +188,7 @@ def _draw_rows(rng: random.Random, columns: list[_Column]) -> list[list[str]]:
     return list(rows.values())
 
 
-def _markdown(names: list[str], rows: list[list[str]]) -> list[tuple[str, tuple[int, ...]]]:
+def _markdown(names: list[str], rows: list[list[str]]) -> Pieces:
     """The table in pieces: header, rule (which needs the number of columns) and rows."""
     lines = [f"| {' | '.join(cells)} |" for cells in (names, *rows)]
     rule = "|" + "---|" * len(names)

@@ -10,10 +10,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .base import Family, Sample, assemble, reword
+from .base import Family, Pieces, Sample, assemble, reword
 from .words import a_or_an
-
-Pieces = list[tuple[str, tuple[int, ...]]]
 
 
 @dataclass(frozen=True)
