@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from refusion_core import RefusionError
+from refusion_core import DecodeConfig, RefusionError
 from refusion_core.errors import ConfigError
 from refusion_core.selection import known_policies
 from refusion_core.sweep import Row, SweepFolder, run_job, write_csv
@@ -175,8 +175,8 @@ def build(t: Callable[[str], Any], model: Any) -> None:
                 per_family = gr.Number(5, label=t("sweep_per_family"), precision=0, minimum=1)
         with gr.Column(scale=4, min_width=300):
             defaults = {
-                "slot_size": "8",
-                "serial_blocks": "1",
+                "slot_size": str(DecodeConfig().slot_size),
+                "serial_blocks": str(DecodeConfig().serial_blocks),
                 "slot_threshold": "0.9, 0.99, 0.999",
                 "token_threshold": "0.4, 0.9",
             }

@@ -11,7 +11,7 @@ import datetime
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -31,7 +31,6 @@ from refusion_core.training.tasks import FAMILIES
 
 ROOT = BUNDLED.parents[1]
 Rows = dict[str, list[list[Any]]]  # by table
-AWARE = {"policy": "dependency_aware", "slot_threshold": 0.9}
 
 
 def families(checkpoint: Checkpoint) -> Rows:
@@ -149,13 +148,14 @@ def recompute(checkpoint: Checkpoint) -> Rows:
 
 
 def policies(checkpoint: Checkpoint) -> Rows:
+    aware = {"policy": "dependency_aware", "slot_threshold": 0.9}
     rows = []
     for name, settings in (
         ("threshold", {"slot_threshold": 0.9}),
         ("threshold", {"slot_threshold": 0.99}),
         ("threshold", {"slot_threshold": 0.999}),
-        ("dependency_aware, limit .01", AWARE | {"dependency_limit": 0.01}),
-        ("dependency_aware, limit .001", AWARE | {"dependency_limit": 0.001}),
+        ("dependency_aware, limit .01", aware | {"dependency_limit": 0.01}),
+        ("dependency_aware, limit .001", aware | {"dependency_limit": 0.001}),
     ):
         config = DecodeConfig(**settings)
         invented = evaluate(checkpoint, config, families=["invent"], per_family=200, progress=True)
@@ -259,11 +259,12 @@ def main(
     """Measure the bundled model and write what was found."""
     if unknown := set(ids or ()) - MEASURES.keys():
         raise typer.BadParameter(f"{', '.join(unknown)}: give some of {', '.join(MEASURES)}")
-    wanted: Iterable[str] = () if tables else ids or MEASURES
+    if tables:
+        return write_tables(read_measured())
     checkpoint = load_checkpoint()
     use_fitting_threads(checkpoint)
     weights = checkpoint.facts.checkpoint_hash[:12]
-    for name in wanted:
+    for name in ids or MEASURES:
         found = MEASURES[name](checkpoint)
         measured = read_measured()  # another process may have written its own
         for table in measured["tables"]:
@@ -273,7 +274,6 @@ def main(
         write_measured(measured)
         write_tables(measured)
         typer.echo(json.dumps(found, default=str))
-    write_tables(read_measured())
 
 
 if __name__ == "__main__":
